@@ -29,7 +29,7 @@ from keyhole.latent.models.registry import find_model
 from keyhole.prover.certificate import Terms
 from keyhole.prover.certification import certificate_of
 from keyhole.prover.evidence import require_apart
-from keyhole.prover.proof.equal_to_function import Verification
+from keyhole.prover.proof.verification import Verification
 from keyhole.prover.sample.disagreement import Disagreement
 from keyhole.prover.sample.repeats import Repeats, shared_rows
 from keyhole.prover.sample.sample_bound import HeldOut, Identification

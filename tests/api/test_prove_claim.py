@@ -145,7 +145,7 @@ def test_a_second_call_reads_the_first_one(tmp_path, monkeypatch):
     write_gpt2(tmp_path / "model", seed=0, width=4)
     ask = {"read_at": "SEP", "store": tmp_path / "store"}
     first = proof_of(tmp_path / "model", "majority", [3, 4], **ask)
-    monkeypatch.setattr("keyhole.api.length_verdict.verify_words", lambda *_, **__: pytest.fail("searched again"))
+    monkeypatch.setattr("keyhole.api.length_verdict.prove_on_words", lambda *_, **__: pytest.fail("searched again"))
     assert proof_of(tmp_path / "model", "majority", [3, 4], **ask).lengths == first.lengths
     with pytest.raises(pytest.fail.Exception):
         proof_of(tmp_path / "model", "majority of 0", [3], **ask)

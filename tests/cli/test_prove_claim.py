@@ -96,7 +96,7 @@ def test_the_figure_is_written(folder, tmp_path):
 
 def test_after_ctrl_c_the_lengths_done_are_kept(folder, monkeypatch):
     """Interrupted at the second length, exit code 130; the first is found again."""
-    searched, search = [], length_verdict.verify_words
+    searched, search = [], length_verdict.prove_on_words
 
     def stops(*given, **named):
         searched.append(1)
@@ -104,7 +104,7 @@ def test_after_ctrl_c_the_lengths_done_are_kept(folder, monkeypatch):
             raise KeyboardInterrupt
         return search(*given, **named)
 
-    monkeypatch.setattr(length_verdict, "verify_words", stops)
+    monkeypatch.setattr(length_verdict, "prove_on_words", stops)
     first = run(folder, "--claim", "majority", "--lengths", "3,4", "--samples", "7")
     assert first.exit_code == 130
     again = run(folder, "--claim", "majority", "--lengths", "3", "--samples", "7")

@@ -14,7 +14,7 @@ from keyhole.bounds.finite.occam import certificate_nats, exact_error
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.prover.certificate import SET_ASIDE, Terms
 from keyhole.prover.certification import certificate_of
-from keyhole.prover.proof.equal_to_function import verify
+from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.proof.tables import Drift
 from keyhole.prover.sample.sample_bound import identify
 
@@ -441,10 +441,10 @@ def test_open_parts_are_counted_in_words():
     model = replace(
         model, wiring=replace(model.wiring, feedforward=replace(fed, outer=replace(fed.outer, weight=weight)))
     )
-    found = verify(model, Junta((), 2, np.array([False])), time_limit=1e-9)
+    found = prove_equal(model, Junta((), 2, np.array([False])), time_limit=1e-9)
     assert found.status == "UNDECIDED"
     assert found.reason.startswith("1 part is open")
-    halves = verify(model, Junta((0,), 2, np.array([False, False])), time_limit=1e-9)
+    halves = prove_equal(model, Junta((0,), 2, np.array([False, False])), time_limit=1e-9)
     assert halves.reason.startswith("2 parts are open")
 
 

@@ -23,7 +23,7 @@ from keyhole.checkpoints.keyhole_tables import save_tabulated
 from keyhole.errors import KeyholeError
 from keyhole.prover.extraction.scope import _arrays, certifiable
 from keyhole.prover.proof import equal_to_function as engine
-from keyhole.prover.proof.equal_to_function import verify
+from keyhole.prover.proof.equal_to_function import prove_equal
 
 from helpers.exact_models import at_precision, exact_f
 from helpers.planted_juntas import all_sequences
@@ -86,7 +86,7 @@ def test_the_misleading_models_mislead():
 def test_underflow_in_one_factor_and_a_large_other_give_no_false_verdict(answer):
     """With f = −1/2 everywhere, `always true` is never proved, and `always false` has no counterexample."""
     for model in MISLEADING:
-        found = verify(tabulate(model), Junta((), 2, np.array([answer])), time_limit=1.0)
+        found = prove_equal(tabulate(model), Junta((), 2, np.array([answer])), time_limit=1.0)
         assert found.status != ("PROVED" if answer else "COUNTEREXAMPLE")
 
 
@@ -175,7 +175,7 @@ def is_false(model, junta, found):
         answers, least = junta(sequences), found.margin
     else:
         sequences = found.counterexample[None]
-        answers, least = np.array([found.model_answer]), 0.0
+        answers, least = np.array([not found.wanted]), 0.0
     bits = 300
     while bits <= MOST_BITS:
         with at_precision(bits):
@@ -201,7 +201,7 @@ def drawn_verdict(rng, span):
         table = np.array([bool(f[-1 if cell else 0] > 0) for cell in range(2 ** len(positions))])
         table ^= rng.random(len(table)) < 0.1
         junta = Junta(positions, 2, table)
-        found = verify(subject.tables, junta, drifts=subject.drifts, time_limit=0.2)
+        found = prove_equal(subject.tables, junta, drifts=subject.drifts, time_limit=0.2)
         if found.status == "UNDECIDED":
             return found.status
         return {True: "FALSE", False: found.status, None: "not judged"}[is_false(model, junta, found)]

@@ -13,7 +13,7 @@ from keyhole.api.word_cases import Case, WordQuestion, output_as_computed
 from keyhole.attention import Model, evaluate
 from keyhole.decimals import at_least, at_most, margin
 from keyhole.files.record import record_of
-from keyhole.prover import FLOAT_UNITS, WordVerification, float_error, verify_words
+from keyhole.prover import FLOAT_UNITS, Verification, float_error, prove_on_words
 
 BELOW = 0.99  # of the margin: a float error as small as that needs no closer look
 CHUNK = 2**22  # symbols of random words held at once
@@ -92,7 +92,7 @@ def at_length(question: WordQuestion, length: int, search: Search) -> LengthVerd
         return row
     if not cases:
         return LengthVerdict(length, "VACUOUS", reason=f"no word of length {length} is asked about")
-    verdicts: list[WordVerification] = []
+    verdicts: list[Verification] = []
     for case in cases:
         verdicts.append(_searched(case, search.time_limit / len(cases)))
         if verdicts[-1].status == "COUNTEREXAMPLE":
@@ -121,15 +121,15 @@ def _stored(path: Path, time_limit: float) -> LengthVerdict | None:
     return None if unsettled and row.time_limit < time_limit else row
 
 
-def _searched(case: Case, time_limit: float, above: float = 0.0) -> WordVerification:
+def _searched(case: Case, time_limit: float, above: float = 0.0) -> Verification:
     read = case.read
-    return verify_words(
+    return prove_on_words(
         read.tables, case.reads, case.at.classes, drifts=read.drifts, above=above, time_limit=time_limit
     )
 
 
 def _joined(
-    question: WordQuestion, length: int, cases: Sequence[Case], verdicts: Sequence[WordVerification]
+    question: WordQuestion, length: int, cases: Sequence[Case], verdicts: Sequence[Verification]
 ) -> LengthVerdict:
     """Join the verdicts of all cases: a wrong word of any, else undecided if any is, else proved."""
     case, last = cases[len(verdicts) - 1], verdicts[-1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from keyhole.api.claim_property import counted_property
 from keyhole.decimals import margin
-from keyhole.prover import verify_words
+from keyhole.prover import prove_on_words
 from keyhole.prover.extraction import CertifiableModel
 from keyhole.show.folding import abbreviate
 from keyhole.training import Instance
@@ -50,7 +50,7 @@ def against_target(model: CertifiableModel, instance: Instance, *, time_limit: f
     if stated is None:
         return None
     at = stated.at(instance.context)
-    verdict = verify_words(model.tables, at.reads, at.classes, drifts=model.drifts, time_limit=time_limit)
+    verdict = prove_on_words(model.tables, at.reads, at.classes, drifts=model.drifts, time_limit=time_limit)
     return TargetVerdict(
         function=str(instance.function),
         positions=len(at.reads),

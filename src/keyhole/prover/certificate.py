@@ -13,7 +13,7 @@ from keyhole.boolean import Junta, SymbolLaw
 from keyhole.bounds import failure, kept_share
 from keyhole.errors import ArgumentError
 from keyhole.prover.extraction.extraction import Extraction
-from keyhole.prover.proof.equal_to_function import Verification
+from keyhole.prover.proof.verification import Verification
 from keyhole.prover.sample.disagreement import FRESH, Disagreement
 from keyhole.verdicts import CertificateStatus
 

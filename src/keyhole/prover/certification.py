@@ -11,8 +11,9 @@ from keyhole.errors import AssumptionError
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover.certificate import ModelCertificate, Terms
 from keyhole.prover.extraction.extraction import extract
-from keyhole.prover.proof.equal_to_function import Verification, verify
+from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.proof.tables import Drift
+from keyhole.prover.proof.verification import Verification
 from keyhole.prover.sample.disagreement import sampled_disagreement
 
 
@@ -49,7 +50,7 @@ def certificate_of(
         shown = ModelCertificate(model.tokens, model.symbols, terms, read, none, 0.0)
     else:
         watch(Progress(1, None, "comparing it with the model on every input"))
-        looked = verify(model, read.junta, drifts=drifts, time_limit=terms.time_limit)
+        looked = prove_equal(model, read.junta, drifts=drifts, time_limit=terms.time_limit)
         shown = ModelCertificate(
             model.tokens, model.symbols, terms, read, looked, 0.0, of_weights=of_weights and drifts is not None
         )

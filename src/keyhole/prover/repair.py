@@ -15,7 +15,7 @@ from keyhole.boolean import Junta, SymbolLaw, without_ignored
 from keyhole.boolean.fitting import Sample
 from keyhole.prover.certificate import ModelCertificate
 from keyhole.prover.extraction.extraction import agreement, majority_table
-from keyhole.prover.proof.equal_to_function import verify
+from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.sample.sample_bound import wrong_answers
 
 SHARPER = 2.0  # fixed about half of the trained models tried; 4 often breaks the function
@@ -40,14 +40,14 @@ def repaired(
     if sample is not None and not wrong_answers(evaluator, sample).any():
         sharp = sharpened(model)
         sharp_evaluator = Evaluator(sharp.model)
-        looked = verify(sharp.model, junta, time_limit=terms.time_limit)
+        looked = prove_equal(sharp.model, junta, time_limit=terms.time_limit)
         if looked.status == "PROVED" and not wrong_answers(sharp_evaluator, sample).any():
             changed = replace(shown, repair=sharp, before=shown.verification, verification=looked, of_weights=False)
             return changed, sharp_evaluator
     sunk = sink_projection(model, junta, terms.law)
     projected = Evaluator(sunk.model)
     computed = projected_junta(projected, junta)
-    looked = verify(sunk.model, computed, time_limit=terms.time_limit)
+    looked = prove_equal(sunk.model, computed, time_limit=terms.time_limit)
     read = replace(shown.extraction, junta=without_ignored(computed))
     if not np.array_equal(computed.table, junta.table):
         sunk = replace(sunk, says=f"{sunk.says} It computes another function than was read off the model as given.")

@@ -18,7 +18,7 @@ from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.prover.extraction.scope import certifiable
 from keyhole.prover.proof import equal_to_function as engine
-from keyhole.prover.proof.equal_to_function import verify
+from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.proof.tables import Drift, tables_of
 
 from helpers.compiled_plans import FORMULAS, all_plans
@@ -34,13 +34,13 @@ NEAR = 1e-7  # f so near to 0 is not asked about: double precision through three
 
 def judged(model, junta):
     """The verdict, its counterexample checked by the model itself."""
-    found = verify(model, junta, time_limit=60.0)
+    found = prove_equal(model, junta, time_limit=60.0)
     if found.status == "COUNTEREXAMPLE":
         row = found.counterexample[None]
         value = evaluate(model, row)[0]
         assert found.output == pytest.approx(value, rel=1e-6, abs=1e-9)
-        assert (value > 0) == found.model_answer
-        assert junta(row)[0] == found.junta_answer != found.model_answer
+        assert (value > 0) == (not found.wanted)
+        assert junta(row)[0] == found.wanted
     return found
 
 
@@ -112,13 +112,13 @@ def must_be_certain(truth, tables, drifts, positions, data):
         moved = replace(tables, readout=replace(tables.readout, bias=np.asarray(bias)))
         for answer in (table[cells[place]], ~table[cells[place]]):
             table[cells[place]] = answer
-            found = verify(moved, Junta(positions, tables.symbols, table), drifts=drifts, time_limit=0.1)
+            found = prove_equal(moved, Junta(positions, tables.symbols, table), drifts=drifts, time_limit=0.1)
             if found.status == "PROVED":
                 assert below(found.margin, least_signed(truths, cells, np.where(table, 1, -1).tolist()))
             if found.status == "COUNTEREXAMPLE":
                 at = int(np.flatnonzero((sequences == found.counterexample).all(axis=1))[0])
                 assert truths[at] < 0 if table[cells[at]] else truths[at] > 0
-                assert table[cells[at]] == found.junta_answer != found.model_answer
+                assert table[cells[at]] == found.wanted
 
 
 @pytest.mark.usefixtures("_leaf")
@@ -161,7 +161,7 @@ class TestDrift:
         positions = tuple(range(min(2, plan.tokens)))
         model = planted(plan, positions)
         _, _, cells, junta = answers(model, positions)
-        found = verify(model, junta, drifts=[Drift(score, value)] * len(model.heads), time_limit=60.0)
+        found = prove_equal(model, junta, drifts=[Drift(score, value)] * len(model.heads), time_limit=60.0)
         if found.status != "PROVED":
             return
         rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
@@ -195,12 +195,12 @@ class TestDrift:
             model, heads=(head,), wiring=replace(model.wiring, output=None), readout=readout, stream=np.zeros(1)
         )
         junta = Junta((), 2, np.array([bool(symbol)]))
-        assert verify(model, junta).margin == pytest.approx(0.2, abs=1e-9)
+        assert prove_equal(model, junta).margin == pytest.approx(0.2, abs=1e-9)
         for score, value in ((0.01, 0.0), (0.0, 0.01), (0.02, 0.03)):
-            found = verify(model, junta, drifts=[Drift(score, value)])
+            found = prove_equal(model, junta, drifts=[Drift(score, value)])
             assert found.margin == pytest.approx(0.2 - score - value, abs=1e-9)
         for score, value in ((0.21, 0.0), (0.0, 0.21)):
-            assert verify(model, junta, drifts=[Drift(score, value)], time_limit=1.0).status == "UNDECIDED"
+            assert prove_equal(model, junta, drifts=[Drift(score, value)], time_limit=1.0).status == "UNDECIDED"
 
 
 def test_a_drift_can_undo_a_counterexample():
@@ -209,8 +209,8 @@ def test_a_drift_can_undo_a_counterexample():
     _, f, _, _ = answers(model, (0,))
     model = replace(model, readout=replace(model.readout, bias=model.readout.bias - f.max() + 1e-3))
     junta = Junta((), 2, np.array([False]))
-    assert verify(model, junta).status == "COUNTEREXAMPLE"
-    assert verify(model, junta, drifts=[Drift(1e-2, 1e-2)], time_limit=1.0).status == "UNDECIDED"
+    assert prove_equal(model, junta).status == "COUNTEREXAMPLE"
+    assert prove_equal(model, junta, drifts=[Drift(1e-2, 1e-2)], time_limit=1.0).status == "UNDECIDED"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -257,9 +257,9 @@ def test_long_contexts_cost_their_rows():
     model = to_tabulated(plan)
     assert len(tables_of(model, (3, 70)).counts) == 3
     table = np.array([False, True, False, False])
-    found = verify(model, Junta((3, 70), 2, table))
+    found = prove_equal(model, Junta((3, 70), 2, table))
     assert (found.status, found.margin) == ("PROVED", pytest.approx(1.0, abs=1e-6))
-    beside = verify(model, Junta((3, 71), 2, table))  # position 71 is served by the shared row
+    beside = prove_equal(model, Junta((3, 71), 2, table))  # position 71 is served by the shared row
     assert beside.status == "COUNTEREXAMPLE"
     assert beside.counterexample.shape == (10**6,)
 
@@ -271,13 +271,13 @@ def test_time_ends():
     model = planted(plan, (0,), 3.0)
     junta = answers(model, (0,))[3]
     ticks = count()
-    found = verify(model, junta, time_limit=1.5, clock=lambda: float(next(ticks)))
+    found = prove_equal(model, junta, time_limit=1.5, clock=lambda: float(next(ticks)))
     assert found.status == "UNDECIDED"
     assert "in the cell x0 = " in found.reason
     assert (found.margin, found.counterexample) == (None, None)
-    settled = verify(model, junta, clock=lambda: 0.0)
+    settled = prove_equal(model, junta, clock=lambda: 0.0)
     assert settled.status == "PROVED"
-    assert settled.branches > 0
+    assert settled.parts > 0
 
 
 @pytest.mark.parametrize("gelu", [True, False])
@@ -286,7 +286,7 @@ def test_what_overflows_is_not_proved(gelu):
     model = planted(Plan(tokens=3), [0])
     far = np.array([[0.0, 2000.0], [0.0, 0.0], [0.0, 0.0]])  # one symbol alone is loud: without it all masses vanish
     model = replace(model, heads=tuple(replace(head, scores=head.scores + far) for head in model.heads))
-    found = verify(model, Junta((0,), 2, np.array([False, True])))
+    found = prove_equal(model, Junta((0,), 2, np.array([False, True])))
     assert found.status == "UNDECIDED"
     assert "underflow or overflow" in found.reason
     huge = planted(Plan(tokens=9, norms=False, heads=1, gelu=gelu), [0])
@@ -295,7 +295,7 @@ def test_what_overflows_is_not_proved(gelu):
     huge = replace(huge, wiring=wiring, readout=replace(huge.readout, weight=np.full(6, 1e300)))
     for positions in ((), (0, 1, 2, 3, 4)):  # bounded, and gone through input by input
         for answer in (True, False):
-            found = verify(huge, Junta(positions, 2, np.full(2 ** len(positions), answer)), time_limit=0.5)
+            found = prove_equal(huge, Junta(positions, 2, np.full(2 ** len(positions), answer)), time_limit=0.5)
             assert found.status == "UNDECIDED"
 
 
@@ -303,10 +303,10 @@ def test_margins_are_explained():
     """A proof says what its margin is good for, in three digits rounded down, and nothing else does."""
     model = planted(Plan(tokens=4, heads=1), (0, 1))
     junta = answers(model, (0, 1))[3]
-    found = verify(model, junta)
+    found = prove_equal(model, junta)
     printed = re.search("within (.*) of the model's output gives the same answer", found.rule)[1]
     assert 0.99 * found.margin <= float(printed) <= found.margin
-    assert verify(model, replace(junta, table=~junta.table)).rule == ""
+    assert prove_equal(model, replace(junta, table=~junta.table)).rule == ""
 
 
 def test_other_normalisers_are_refused():
@@ -314,15 +314,15 @@ def test_other_normalisers_are_refused():
     model = planted(Plan(), [0])
     other = replace(model, heads=tuple(replace(head, normaliser=Sparsemax()) for head in model.heads))
     with pytest.raises(AssumptionError, match="normaliser sparsemax was to be verified"):
-        verify(other, Junta((0,), 2, np.array([False, True])))
+        prove_equal(other, Junta((0,), 2, np.array([False, True])))
 
 
 def test_juntas_must_fit():
     """Another alphabet, a position beyond the context, too many cells: one sentence each."""
     model = planted(Plan(tokens=14), [0])
     with pytest.raises(ShapeError, match="junta over 3 symbols was compared with a model over 2"):
-        verify(model, Junta((0,), 3, np.zeros(3, dtype=bool)))
+        prove_equal(model, Junta((0,), 3, np.zeros(3, dtype=bool)))
     with pytest.raises(ShapeError, match="reads position 14, but the model's context of length 14"):
-        verify(model, Junta((14,), 2, np.zeros(2, dtype=bool)))
+        prove_equal(model, Junta((14,), 2, np.zeros(2, dtype=bool)))
     with pytest.raises(AssumptionError, match="8192 cells was to be verified cell by cell"):
-        verify(model, Junta(tuple(range(13)), 2, np.zeros(2**13, dtype=bool)))
+        prove_equal(model, Junta(tuple(range(13)), 2, np.zeros(2**13, dtype=bool)))

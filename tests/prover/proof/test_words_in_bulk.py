@@ -20,7 +20,7 @@ from keyhole.languages import AtLength, Restricted, TableProperty, read_property
 from keyhole.prover.extraction import certifiable
 from keyhole.prover.proof.after_attention import tail_of, trace
 from keyhole.prover.proof.tables import outputs, tables_of
-from keyhole.prover.proof.true_on_words import verify_words
+from keyhole.prover.proof.true_on_words import prove_on_words
 
 from helpers.planted_juntas import all_sequences
 from helpers.random_models import Plan, random_model
@@ -117,7 +117,7 @@ def judge(model, at, reads, question):
     true, spoken = at.answers(words)
     assert np.allclose(f.mid, evaluate(read.tables, sequences), rtol=1e-9, atol=1e-9)  # the model as it runs
     least = np.where(true, f.high, -f.low)[spoken].min()  # no smaller than the true margin
-    found = verify_words(read.tables, reads, at.classes, drifts=read.drifts, time_limit=0.25, clock=process_time)
+    found = prove_on_words(read.tables, reads, at.classes, drifts=read.drifts, time_limit=0.25, clock=process_time)
     if found.status == "PROVED":
         assert 0 < found.margin <= least
         assert question != "planted"

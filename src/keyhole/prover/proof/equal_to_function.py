@@ -14,11 +14,9 @@ from time import perf_counter
 
 import numpy as np
 
-from keyhole.arrays import Int
 from keyhole.attention import Tabulated
 from keyhole.boolean import Junta
 from keyhole.decimals import at_least
-from keyhole.decimals import margin as printed_margin
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace
 from keyhole.prover.proof.attack import descend
@@ -35,44 +33,15 @@ from keyhole.prover.proof.tables import (
     split,
     tables_of,
 )
+from keyhole.prover.proof.verification import Verification
 from keyhole.rigorous import Ball
-from keyhole.verdicts import CertificateStatus
 
 LEAF = 64  # completions that are gone through one by one
 BATCH = 64  # cells bounded together
 MOST_CELLS = 2**12
 
 
-@dataclass(frozen=True, eq=False)
-class Verification:
-    """The outcome for all A^T inputs; PROVED says that model and junta agree, never that either is right.
-
-    With PROVED, `margin` is a certified μ > 0: f ≥ μ wherever the junta says true and f ≤ −μ wherever it says
-    false, for the real-number function f that the weights define, or the tables where only they are given. Any
-    implementation within μ of f therefore has the same sign. With COUNTEREXAMPLE the sign of f at the input is certain
-    beyond rounding; `output` is f there.
-    """
-
-    status: CertificateStatus
-    margin: float | None = None
-    counterexample: Int[np.ndarray, "T"] | None = None
-    model_answer: bool | None = None
-    junta_answer: bool | None = None
-    output: float | None = None
-    reason: str = ""
-    branches: int = 0
-    seconds: float = 0.0
-
-    @property
-    def rule(self) -> str:
-        """What a margin is good for, in words; empty without a proof."""
-        if self.margin is None:
-            return ""
-        near = printed_margin(self.margin)
-        return f"an implementation within {near} of the model's output gives the same answer on every input"
-
-
-def verify(
+def prove_equal(
     model: Tabulated,
     junta: Junta,
     *,
@@ -100,7 +69,7 @@ def verify(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite proves nothing
         search = _Search(tables, tail, junta, lambda: clock() - started > time_limit)
         verification = search.run()
-    return replace(verification, branches=search.branches, seconds=clock() - started)
+    return replace(verification, parts=search.branches, seconds=clock() - started)
 
 
 def _require_fit(model: Tabulated, junta: Junta) -> None:
@@ -194,8 +163,7 @@ class _Search:
         return Verification(
             "COUNTEREXAMPLE",
             counterexample=sequence_of(self.tables, point),
-            model_answer=not wanted,
-            junta_answer=wanted,
+            wanted=wanted,
             output=float(output.mid),
         )
 

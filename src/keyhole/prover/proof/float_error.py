@@ -37,12 +37,10 @@ from keyhole.errors import AssumptionError
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.after_attention import tail_of
 from keyhole.prover.proof.curves import Curves, require_known, slopes
-from keyhole.prover.proof.half_spaces import HalfSpaces
+from keyhole.prover.proof.half_spaces import CutWords, region_of
 from keyhole.prover.proof.lower_bound import Ranges, ranges_over
-from keyhole.prover.proof.region import Region
 from keyhole.prover.proof.relaxation import Box
-from keyhole.prover.proof.tables import Drift, Tables, tables_of
-from keyhole.prover.proof.words import WordRegion
+from keyhole.prover.proof.tables import Drift, tables_of
 from keyhole.rigorous import gamma
 
 FLOAT_UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8}  # formats whose exponents reach to 2^−126
@@ -282,7 +280,7 @@ def float_error(
     of its own and only then compared.
 
     Statement  No input whose symbols at `reads` are a word of a class has a computed f further than this from f.
-    Assumes    `FLOAT_ASSUMED`; rows are one rounded sum of two stored vectors; the wiring of `pretrained.one_layer`.
+    Assumes    `FLOAT_ASSUMED`; rows are one rounded sum of two stored vectors; the wiring of `checkpoints.one_layer`.
     Proof      Each operation adds its own rounding to what its arguments are off (`Arithmetic`).
     Source     Ours; the calculus is Higham's.
     """
@@ -307,7 +305,7 @@ def float_error(
 
     def off(some: Sequence[_Part]) -> tuple[np.ndarray, Ranges]:
         """What a pass is off over each of some parts; nothing over one whose ranges are empty."""
-        region = _region(tables, places, some)
+        region = region_of(tables, places, some)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             ranges = ranges_over(tables, tail, region)
             y = _after_attention(format_, model, outputs, _row(rows), ranges)
@@ -319,33 +317,15 @@ def float_error(
 
     width = sum(len(mean.size) for mean in means)
     whole = _cut([words.take([part]) for _, words in classes for part in range(words.count)])
-    parts = [_Part(words, np.zeros((0, width)), np.zeros(0)) for words in whole]
+    parts = [_Part.whole(words, width) for words in whole]
     return _worst(parts, off, enough, lambda: clock() - started > time_limit)
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """Some words, cut by half-spaces of the heads' outputs; what a pass is off on them, and where they are cut next."""
+class _Part(CutWords):
+    """Some words, and what a pass is off on them."""
 
-    words: WordClasses
-    normals: np.ndarray
-    levels: np.ndarray
     off: float = np.inf
-    normal: np.ndarray | None = None
-    level: float = 0.0
-
-    def halves(self) -> list["_Part"]:
-        """The part cut in two; itself if it is not to be cut."""
-        if self.normal is None or len(self.levels) >= MOST_CUTS:
-            return [self]
-        return [
-            replace(
-                self,
-                normals=np.concatenate([self.normals, sign * self.normal[None]]),
-                levels=np.append(self.levels, sign * self.level),
-            )
-            for sign in (1.0, -1.0)
-        ]
 
 
 def _worst(
@@ -377,11 +357,9 @@ def _worst(
         settled.sort(key=lambda part: part.off)
         waiting = []
         while settled and settled[-1].off > enough and len(waiting) < BATCH and asked < MOST_PARTS:
-            halves = settled[-1].halves()
-            if len(halves) == 1:
+            if settled[-1].normal is None or len(settled[-1].levels) >= MOST_CUTS:
                 break
-            settled.pop()
-            waiting += halves
+            waiting += settled.pop().halves()
     return settled[-1].off
 
 
@@ -407,17 +385,6 @@ def _empty(ranges: Ranges) -> np.ndarray:
     for box in boxes:
         empty = empty | (box.low > box.high).any(axis=-1) | (box.least > box.most)
     return np.asarray(empty)
-
-
-def _region(tables: Tables, places: tuple[int, ...], some: Sequence[_Part]) -> Region:
-    """Some parts as one region."""
-    base = WordRegion(tables, places, some[0].words.joined([part.words for part in some[1:]]))
-    most = max(len(part.levels) for part in some)
-    if not most:
-        return base
-    normals = np.stack([np.pad(part.normals, ((0, most - len(part.levels)), (0, 0))) for part in some])
-    levels = np.stack([np.pad(part.levels, (0, most - len(part.levels))) for part in some])
-    return HalfSpaces(base, normals, levels)
 
 
 def _cut(parts: list[WordClasses]) -> list[WordClasses]:

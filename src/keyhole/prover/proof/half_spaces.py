@@ -4,12 +4,18 @@ A unit's pre-activation is linear in the outputs o of all heads, so a cut at a b
 No new minimisation is needed: a multiple of the cut's normal is taken off the functional.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from keyhole.arrays import Float
+from keyhole.errors import ShapeError
+from keyhole.languages import WordClasses
 from keyhole.prover.proof.region import Minimisers, Region
+from keyhole.prover.proof.tables import Tables
+from keyhole.prover.proof.words import WordRegion
 from keyhole.rigorous import Ball, exact
 
 SCALES = (0.25, 0.5, 1.0, 2.0)  # of the multiple that makes a functional orthogonal to a cut
@@ -82,3 +88,43 @@ def _either(new: np.ndarray, one: Ball, other: Ball) -> Ball:
     shape = (-1, *(1,) * (one.mid.ndim - 1))
     pick = new.reshape(shape)
     return replace(one, mid=np.where(pick, one.mid, other.mid), rad=np.where(pick, one.rad, other.rad))
+
+
+@dataclass(frozen=True, eq=False)
+class CutWords:
+    """Some words, cut by half-spaces of the heads' outputs, and the half-space at which they are cut next."""
+
+    words: WordClasses
+    normals: Float[np.ndarray, "C K"]
+    levels: Float[np.ndarray, "C"]
+    normal: Float[np.ndarray, "K"] | None = None
+    level: float = 0.0
+
+    @classmethod
+    def whole(cls, words: WordClasses, width: int, **more: Any) -> Self:
+        """Return words that are not cut yet, of heads with outputs of this width together."""
+        return cls(words, np.zeros((0, width)), np.zeros(0), **more)
+
+    def halves(self) -> list[Self]:
+        """Return the two sides of the half-space at which the words are cut next."""
+        if self.normal is None:
+            raise ShapeError("words without a half-space were to be cut; name one first")
+        return [
+            replace(
+                self,
+                normals=np.concatenate([self.normals, sign * self.normal[None]]),
+                levels=np.append(self.levels, sign * self.level),
+            )
+            for sign in (1.0, -1.0)
+        ]
+
+
+def region_of(tables: Tables, rows: tuple[int, ...], parts: Sequence[CutWords]) -> Region:
+    """Return cut words as one region."""
+    base = WordRegion(tables, rows, parts[0].words.joined([part.words for part in parts[1:]]))
+    most = max(len(part.levels) for part in parts)
+    if not most:
+        return base
+    normals = np.stack([np.pad(part.normals, ((0, most - len(part.levels)), (0, 0))) for part in parts])
+    levels = np.stack([np.pad(part.levels, (0, most - len(part.levels))) for part in parts])
+    return HalfSpaces(base, normals, levels)

@@ -13,58 +13,31 @@ from time import perf_counter
 
 import numpy as np
 
-from keyhole.arrays import Int
 from keyhole.attention import Tabulated
 from keyhole.decimals import at_least
 from keyhole.errors import ShapeError
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace
-from keyhole.prover.proof.half_spaces import HalfSpaces
+from keyhole.prover.proof.half_spaces import CutWords, region_of
 from keyhole.prover.proof.lower_bound import bound
 from keyhole.prover.proof.tables import Drift, MassRangeError, Tables, outputs, sequence_of, tables_of
+from keyhole.prover.proof.verification import Verification
 from keyhole.prover.proof.word_attack import exchange
-from keyhole.prover.proof.words import WordRegion
 from keyhole.rigorous import Ball
-from keyhole.verdicts import CertificateStatus
 
 BATCH = 32  # parts bounded together
 MOST_CUTS = 24  # half-spaces of one part
 
 
 @dataclass(frozen=True, eq=False)
-class WordVerification:
-    """The outcome for every word of some classes.
+class _Node(CutWords):
+    """A part, its answer, and what sign·f is known not to be below, from the part it was cut off."""
 
-    With PROVED, `margin` is a certified μ > 0: f ≥ μ on every word that is to be true and f ≤ −μ on every word that is
-    to be false. With COUNTEREXAMPLE the sign of f at the input is certain beyond rounding. With UNDECIDED, `bound` is
-    the largest number that sign·f is known not to be below.
-    """
-
-    status: CertificateStatus
-    margin: float | None = None
-    counterexample: Int[np.ndarray, "T"] | None = None
-    wanted: bool | None = None
-    output: float | None = None
-    bound: float | None = None
-    reason: str = ""
-    parts: int = 0
-    seconds: float = 0.0
+    wanted: bool = True
+    low: float = -np.inf
 
 
-@dataclass(frozen=True, eq=False)
-class _Node:
-    """A part: its answer, its words, its cuts, and where it is cut next."""
-
-    wanted: bool
-    words: WordClasses
-    normals: np.ndarray
-    levels: np.ndarray
-    normal: np.ndarray | None = None
-    level: float = 0.0
-    low: float = -np.inf  # what sign·f is known not to be below, from the part it was cut off
-
-
-def verify_words(
+def prove_on_words(
     model: Tabulated,
     reads: tuple[int, ...],
     classes: Sequence[tuple[bool, WordClasses]],
@@ -73,7 +46,7 @@ def verify_words(
     above: float = 0.0,
     time_limit: float = 10.0,
     clock: Callable[[], float] = perf_counter,
-) -> WordVerification:
+) -> Verification:
     """Whether f > 0 on the classes whose answer is true, and f < 0 on the others, by more than `above`.
 
     Statement  PROVED with margin μ > above: sign·f ≥ μ on every input whose symbols at `reads` are a word of a class,
@@ -91,7 +64,7 @@ def verify_words(
     try:
         tables = tables_of(model, reads, drifts)
     except MassRangeError as error:
-        return WordVerification("UNDECIDED", reason=str(error), seconds=clock() - started)
+        return Verification("UNDECIDED", reason=str(error), seconds=clock() - started)
     rows = tuple(tables.row(position) for position in reads)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite proves nothing
         search = _Search(tables, tail, rows, lambda: clock() - started > time_limit, above)
@@ -113,12 +86,15 @@ class _Search:
     open: list[tuple[float, int, _Node]] = field(default_factory=list)
     order: count = field(default_factory=count)  # type: ignore[type-arg]
 
-    def run(self, classes: Sequence[tuple[bool, WordClasses]]) -> WordVerification:
+    def run(self, classes: Sequence[tuple[bool, WordClasses]]) -> Verification:
         """Bound every class, attack those not settled, then cut them until all are settled or time ends."""
         width = sum(len(head.reach) for head in self.tables.heads)
-        bare = np.zeros((0, width)), np.zeros(0)
-        nodes = [_Node(wanted, words.take([part]), *bare) for wanted, words in classes for part in range(words.count)]
-        waiting, attack = nodes, True
+        waiting = [
+            _Node.whole(words.take([part]), width, wanted=wanted)
+            for wanted, words in classes
+            for part in range(words.count)
+        ]
+        attack = True
         while waiting:
             for start in range(0, len(waiting), BATCH):
                 verdict = self._settle(waiting[start : start + BATCH], waiting[start + BATCH :], attack=attack)
@@ -129,36 +105,21 @@ class _Search:
                     return self._undecided("time ended", left)
             waiting = [child for _ in range(min(BATCH // 2, len(self.open))) for child in self._children()]
             attack = False
-        return WordVerification("PROVED", margin=float(self.margin))
+        return Verification("PROVED", margin=float(self.margin))
 
     def _children(self) -> list[_Node]:
-        """The node with the lowest bound, cut in two."""
+        """Cut the node with the lowest bound in two."""
         _, _, node = heapq.heappop(self.open)
         halves = node.words.halves(0)
         if halves is not None:
             return [replace(node, words=halves.take([part])) for part in range(halves.count)]
-        assert node.normal is not None  # noqa: S101  (set when it was opened)
-        return [
-            replace(
-                node,
-                normals=np.concatenate([node.normals, sign * node.normal[None]]),
-                levels=np.append(node.levels, sign * node.level),
-            )
-            for sign in (1.0, -1.0)
-        ]
+        return node.halves()
 
-    def _settle(self, nodes: list[_Node], left: list[_Node], *, attack: bool) -> WordVerification | None:
+    def _settle(self, nodes: list[_Node], left: list[_Node], *, attack: bool) -> Verification | None:
         """Bound some parts; keep what is settled, open what is not, and stop at a wrong word."""
         self.parts += len(nodes)
-        words = nodes[0].words.joined([node.words for node in nodes[1:]])
-        most = max(len(node.levels) for node in nodes)
-        normals = np.stack([np.pad(node.normals, ((0, most - len(node.levels)), (0, 0))) for node in nodes])
-        levels = np.stack([np.pad(node.levels, (0, most - len(node.levels))) for node in nodes])
-        base = WordRegion(self.tables, self.reads, words)
         signs = np.array([1.0 if node.wanted else -1.0 for node in nodes])
-        bounds = bound(
-            self.tables, self.tail, HalfSpaces(base, normals, levels) if most else base, signs, target=self.above
-        )
+        bounds = bound(self.tables, self.tail, region_of(self.tables, self.reads, nodes), signs, target=self.above)
         for index, node in enumerate(nodes):
             counterexample = self._wrong(bounds.worst[index], bounds.output[index], node)
             if counterexample is not None:
@@ -181,25 +142,25 @@ class _Search:
                 return self._undecided("a part could not be cut further", [*nodes[index + 1 :], *left])
         return None
 
-    def _wrong(self, point: np.ndarray, output: Ball, node: _Node) -> WordVerification | None:
+    def _wrong(self, point: np.ndarray, output: Ball, node: _Node) -> Verification | None:
         """A wrong word, if f's sign at the point is certain and not the one wanted."""
         wrong = float(output.high) < 0 if node.wanted else float(output.low) > 0
         if not wrong or not node.words.contains(point[list(self.reads)].argmax(axis=1)[None])[0, 0]:
             return None
-        return WordVerification(
+        return Verification(
             "COUNTEREXAMPLE",
             counterexample=sequence_of(self.tables, point),
             wanted=node.wanted,
             output=float(output.mid),
         )
 
-    def _undecided(self, why: str, left: list[_Node]) -> WordVerification:
+    def _undecided(self, why: str, left: list[_Node]) -> Verification:
         """What is known of all parts that are not settled: those that are open, and those not bounded yet."""
         low = min([least for least, _, _ in self.open] + [node.low for node in left])
         if not np.isfinite(low):
-            return WordVerification("UNDECIDED", reason=f"{why}; some words have no bound")
+            return Verification("UNDECIDED", reason=f"{why}; some words have no bound")
         count = len(self.open) + len(left)
         parts = f"{count} parts are" if count > 1 else "1 part is"
-        return WordVerification(
+        return Verification(
             "UNDECIDED", bound=low, reason=f"{why}; {parts} open, with the bound {at_least(low)} at the lowest"
         )

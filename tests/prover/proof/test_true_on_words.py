@@ -13,7 +13,7 @@ from keyhole.errors import ShapeError
 from keyhole.languages import Automaton, AutomatonClasses, CountClasses
 from keyhole.prover.proof.after_attention import tail_of, trace
 from keyhole.prover.proof.tables import outputs, tables_of
-from keyhole.prover.proof.true_on_words import verify_words
+from keyhole.prover.proof.true_on_words import prove_on_words
 
 from helpers.planted_juntas import FEW, all_sequences
 from helpers.random_models import Plan, random_model
@@ -106,7 +106,7 @@ def test_the_verdict_is_that_of_enumeration(plan, count, automaton, extra, kind)
     margin = min(f[true].min(), -f[~true].max())
     assert np.allclose(f, evaluate(tabulate(model), sequences), rtol=1e-9, atol=1e-9)  # the model as it runs
     tokens = sequences.shape[1]
-    found = verify_words(
+    found = prove_on_words(
         tabulate(model), tuple(range(tokens)), at_least(tokens, count, automaton=automaton), time_limit=1.0
     )
     if found.status == "PROVED":
@@ -132,7 +132,7 @@ def test_a_planted_wrong_word_is_never_passed_over(automaton):
         true = sequences.sum(axis=1) >= 3
         shift = -f[true].min() - 1e-6  # exactly one class is wrong, at its least word
         planted = replace(model, readout=replace(model.readout, bias=np.asarray(model.readout.bias + shift)))
-        found = verify_words(
+        found = prove_on_words(
             tabulate(planted), tuple(range(6)), at_least(6, 3, automaton=automaton)[:1], time_limit=2.0
         )
         statuses.append(found.status)
@@ -144,4 +144,4 @@ def test_words_of_another_length_are_refused():
     """Words need as many symbols as positions that are read."""
     model = tabulate(random_model(Plan(tokens=4)))
     with pytest.raises(ShapeError, match="length 3"):
-        verify_words(model, (0, 1, 2, 3), at_least(3, 1, automaton=False))
+        prove_on_words(model, (0, 1, 2, 3), at_least(3, 1, automaton=False))
