@@ -93,7 +93,7 @@ def test_what_is_not_known_is_refused(tmp_path):
     more = np.zeros(3)
     cases = [
         (lambda a, d: ({**a, "extra": more}, d), "The file has extra"),
-        (lambda a, d: ({**a, "extra": more}, {**d, "arrays": {**d["arrays"], "extra": [3]}}), "description's arrays"),
+        (lambda a, d: ({**a, "extra": more}, {**d, "arrays": {**d["arrays"], "extra": [3]}}), "shape of extra"),
         (lambda a, d: (a, {**d, "why": "secure"}), "description's why"),
         (lambda a, d: (a, {**d, "heads": [{**d["heads"][0], "mask": 1}]}), "description's heads"),
         (lambda a, d: (a, {**d, "heads": []}), "there are no heads"),
@@ -106,7 +106,7 @@ def test_what_is_not_known_is_refused(tmp_path):
         (lambda a, d: (a, {**d, "symbols": 7}), "description's symbols is 7"),
         (lambda a, d: (a, {**d, "arrays": []}), "description's arrays"),
         (lambda a, d: ({**a, "readout.bias": np.array(np.nan)}, d), "readout.bias holds NaN or infinity"),
-        (lambda a, d: ({**a, "stream": a["stream"][None]}, d), "stream|shape"),
+        (lambda a, d: ({**a, "stream": a["stream"][None]}, d), "shape of stream"),
     ]
     for change, fact in cases:
         with pytest.raises(KeyholeError, match=fact):

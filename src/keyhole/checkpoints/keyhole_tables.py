@@ -69,8 +69,10 @@ def load_tabulated(stored: StoredModel) -> Tabulated:
     wanted, parts = _written(model)
     stated = {name: value for name, value in described.items() if name not in BESIDE}
     stated.setdefault("arrays", wanted["arrays"])
-    names = sorted({*wanted, *stated} - {"arrays"})
-    wrong = [name for name in (*names, "arrays") if _plain(wanted.get(name)) != _plain(stated.get(name))]
+    for record in (wanted, stated):
+        if isinstance(record["arrays"], Mapping):
+            record |= {f"shape of {name}": shape for name, shape in record.pop("arrays").items()}
+    wrong = [name for name in sorted({*wanted, *stated}) if _plain(wanted.get(name)) != _plain(stated.get(name))]
     if wrong:
         raise CheckpointError(
             f"The description's {wrong[0]} is {_plain(stated.get(wrong[0]))[:60]}, and that of the model it describes "
