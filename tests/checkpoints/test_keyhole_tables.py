@@ -82,7 +82,7 @@ def test_an_array_that_is_lacking_is_not_zero(tmp_path):
                 path, lambda arrays, told, name=name: ({key: arrays[key] for key in arrays if key != name}, told)
             )
             with pytest.raises(
-                CheckpointError, match=rf"lacks what a model needs: .*{re.escape(name)}|description's arrays is"
+                CheckpointError, match=rf"lacks what a model needs: .*{re.escape(name)}|shape of {re.escape(name)}"
             ):
                 load_tabulated(lacking)
 

@@ -28,7 +28,7 @@ from keyhole.attention import (
     TanhGELU,
     Wiring,
 )
-from keyhole.checkpoints.checkpoint import Checkpoint, FeedForwardPart, Layer, RowNorm
+from keyhole.checkpoints.checkpoint import Checkpoint, Layer, RowNorm
 from keyhole.errors import AssumptionError, CheckpointError
 
 ACTIVATIONS: Mapping[str, Activation] = {
@@ -110,11 +110,10 @@ def framed_model(
     table = np.stack([np.broadcast_to(rows[place], (symbols, rows[place].shape[1])) for place in others])
     word = range(len(frame.before), len(frame.before) + length)
     positions = tuple(others.index(place) for place in word if place != read)
-    block = Block(_heads(layer), _wiring(checkpoint, layer))
-    norm = None if checkpoint.final_norm is None else _norm(checkpoint.final_norm)
+    norm = None if checkpoint.final_norm is None else layer_norm(checkpoint.final_norm)
     model = Model(
         PairEmbedding(np.ascontiguousarray(table), np.ascontiguousarray(rows[read][0])),
-        (block,),
+        (layer_block(checkpoint, layer),),
         ReadOut(weight, np.asarray(bias), norm),
     )
     return FramedModel(model, positions, rounded)
@@ -207,7 +206,8 @@ def _sum(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, int]:
     return total, int(np.count_nonzero((one - (total - back)) + (other - back)))
 
 
-def _heads(layer: Layer) -> tuple[Head, ...]:
+def layer_block(checkpoint: Checkpoint, layer: Layer) -> Block:
+    """Return a layer as a block of exact arithmetic; refuse parts that cannot be bounded."""
     heads = []
     for head in layer.heads:
         width = head.query.shape[1]
@@ -215,35 +215,29 @@ def _heads(layer: Layer) -> tuple[Head, ...]:
             raise AssumptionError(f"Scores are scaled by {head.scale:g} and not by 1/√{width}; that is not verified.")
         score = FactoredScore(head.query, head.key, head.query_bias, head.key_bias)
         heads.append(Head(score, Affine(head.value, head.value_bias)))
-    return tuple(heads)
-
-
-def _wiring(checkpoint: Checkpoint, layer: Layer) -> Wiring:
     feed = layer.feedforward
-    return Wiring(
-        join="concatenate",
-        output=Affine(layer.attention.output, layer.attention.output_bias),
-        feedforward=None if feed is None else _feedforward(checkpoint, feed),
-        residual="each",
-        placement=str(checkpoint.placement),
-        attention_norm=None if layer.attention_norm is None else _norm(layer.attention_norm),
-        feedforward_norm=None if layer.feedforward_norm is None else _norm(layer.feedforward_norm),
-    )
-
-
-def _feedforward(checkpoint: Checkpoint, feed: FeedForwardPart) -> FeedForward:
-    if feed.gate is not None:
+    activation = None if feed is None else ACTIVATIONS.get(str(feed.activation))
+    if feed is not None and feed.gate is not None:
         raise AssumptionError(f"{checkpoint.source} has gated units, which are not bounded between lines here.")
-    activation = ACTIVATIONS.get(str(feed.activation))
-    if activation is None:
+    if feed is not None and activation is None:
         raise AssumptionError(
             f"{checkpoint.source} has the activation {feed.activation}; units are bounded between lines for "
             f"{', '.join(ACTIVATIONS)}."
         )
-    return FeedForward(feed.inner, activation, feed.outer)
+    wiring = Wiring(
+        join="concatenate",
+        output=Affine(layer.attention.output, layer.attention.output_bias),
+        feedforward=None if feed is None or activation is None else FeedForward(feed.inner, activation, feed.outer),
+        residual="each",
+        placement=str(checkpoint.placement),
+        attention_norm=None if layer.attention_norm is None else layer_norm(layer.attention_norm),
+        feedforward_norm=None if layer.feedforward_norm is None else layer_norm(layer.feedforward_norm),
+    )
+    return Block(tuple(heads), wiring)
 
 
-def _norm(norm: RowNorm) -> LayerNorm:
+def layer_norm(norm: RowNorm) -> LayerNorm:
+    """Return a norm of a checkpoint as one of exact arithmetic; refuse a kind that cannot be bounded."""
     kinds = {"layer": LayerNorm, "rms": RMSNorm}
     if norm.kind not in kinds or norm.gain is None:
         raise AssumptionError(f"A norm of the kind {norm.kind} without a gain is not bounded here.")

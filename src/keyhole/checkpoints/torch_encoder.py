@@ -42,27 +42,16 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float
-from keyhole.attention import (
-    GELU,
-    AdditiveEmbedding,
-    Affine,
-    Block,
-    FactoredScore,
-    FeedForward,
-    Head,
-    LayerNorm,
-    LearnedPositions,
-    Model,
-    ReadOut,
-    ReLU,
-    Wiring,
-)
+from keyhole.attention import AdditiveEmbedding, LearnedPositions, Model, ReadOut
+from keyhole.checkpoints.architectures import Architecture
+from keyhole.checkpoints.checkpoint import Checkpoint
+from keyhole.checkpoints.loading import load_checkpoint
+from keyhole.checkpoints.one_layer import layer_block, layer_norm
 from keyhole.checkpoints.probes import TOLERANCE, Agreement, require_agreement
 from keyhole.decimals import at_most
-from keyhole.errors import CheckpointError, ShapeError
+from keyhole.errors import CheckpointError
 
 ARCHITECTURE = "TransformerEncoderLayer"
-ACTIVATIONS = {"relu": ReLU(), "gelu": GELU()}
 EPSILON = 1e-5  # PyTorch's own, where the description has none
 BIASES = (
     "self_attn.in_proj_bias",
@@ -94,32 +83,6 @@ FIELDS = {
 }
 
 
-class _Shelf:
-    """The tensors of a file, and which of them have been taken."""
-
-    def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
-        self.tensors, self.left = tensors, set(tensors)
-
-    def take(self, name: str) -> np.ndarray:
-        if name not in self.tensors:
-            close = ", ".join(sorted(self.tensors)[:6])
-            raise CheckpointError(
-                f"The description speaks of {name}, which is not in the file ({close}, …); correct it."
-            )
-        self.left.discard(name)
-        return self.tensors[name]
-
-    def maybe(self, name: str) -> np.ndarray | None:
-        return self.take(name) if name in self.tensors else None
-
-    def affine(self, prefix: str) -> Affine:
-        """A linear map; torch keeps (outputs, inputs)."""
-        return Affine(np.ascontiguousarray(self.take(f"{prefix}.weight").T), self.maybe(f"{prefix}.bias"))
-
-    def norm(self, prefix: str, eps: float) -> LayerNorm:
-        return LayerNorm(self.take(f"{prefix}.weight"), self.maybe(f"{prefix}.bias"), eps)
-
-
 @dataclass(frozen=True, eq=False)
 class ForeignModel:
     """Somebody else's model, and all that was taken on the description's word to read it."""
@@ -129,29 +92,20 @@ class ForeignModel:
     assumed: tuple[str, ...]  # the same in sentences
 
 
-def foreign_model(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]) -> Model:
-    """The model that the tensors are, as the description says; refused where its probes say otherwise."""
-    return read_foreign(tensors, described).model
-
-
 def read_foreign(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]) -> ForeignModel:
-    """The model as described, compared with the probes where there are any, and what was assumed to read it."""
+    """Return the model as described, compared with the probes if there are any, and what was assumed to read it."""
     _require_description(tensors, described)
     names = {**NAMES, **described.get("names", {})}
     _require_biases(tensors, str(names["layer"]))
-    shelf = _Shelf(tensors)
-    try:
-        embedding = _embedding(shelf, described, names)
-        block = _block(shelf, described, str(names["layer"]), embedding.width)
-        readout, rows = _readout(shelf, names, float(described.get("layer_norm_eps", EPSILON)))
-        if shelf.left:
-            raise CheckpointError(
-                f"{', '.join(sorted(shelf.left)[:4])} in the file has no place in one {ARCHITECTURE} with a read-out; "
-                "name every tensor in the description, or leave out what the model does not use."
-            )
-        model = Model(embedding, (block,), readout)
-    except ShapeError as error:
-        raise CheckpointError(f"The tensors do not fit together: {error}.") from error
+    checkpoint = _checkpoint(tensors, described, names)
+    embedding = _embedding(checkpoint, described)
+    if checkpoint.unused:
+        raise CheckpointError(
+            f"{', '.join(each.name for each in checkpoint.unused[:4])} in the file has no place in one {ARCHITECTURE} "
+            "with a read-out; name every tensor in the description, or leave out what the model does not use."
+        )
+    readout, rows = _readout(checkpoint)
+    model = Model(embedding, (layer_block(checkpoint, checkpoint.layers[0]),), readout)
     probes = described.get("probes")
     agreed = None if probes is None else require_agreement(model, probes, rows)
     echo = _echo(tensors, described, names) | {
@@ -163,8 +117,43 @@ def read_foreign(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]
     return ForeignModel(model, echo, (_described_words(echo), _tested_words(agreed)))
 
 
+def _checkpoint(
+    tensors: Mapping[str, np.ndarray], described: Mapping[str, Any], names: Mapping[str, Any]
+) -> Checkpoint:
+    """Return the tensors as a checkpoint of the family that the description is."""
+    layer = names["layer"]
+    roles = {
+        "tokens": names["tokens"],
+        "positions": names["positions"],
+        "cls": names["cls"] if described.get("cls_token") is None else None,
+        "qkv": f"{layer}.self_attn.in_proj_*",
+        "output": f"{layer}.self_attn.out_proj.*",
+        "attention_norm": f"{layer}.norm1.*",
+        "inner": f"{layer}.linear1.*",
+        "outer": f"{layer}.linear2.*",
+        "feedforward_norm": f"{layer}.norm2.*",
+        "final_norm": names["final_norm"] and f"{names['final_norm']}.*",
+        "unembedding": f"{names['readout']}.*",
+    }
+    family = Architecture(
+        name=ARCHITECTURE,
+        tensors={role: str(name) for role, name in roles.items() if name is not None},
+        placement="pre" if described["norm_first"] else "post",
+        activation=described["activation"],
+        default_epsilon=float(described.get("layer_norm_eps", EPSILON)),
+    )
+    for role in family.tensors:
+        name = family.names(role)[0]
+        if name not in tensors:
+            close = ", ".join(sorted(tensors)[:6])
+            raise CheckpointError(
+                f"The description speaks of {name}, which is not in the file ({close}, …); correct it."
+            )
+    return load_checkpoint(tensors, architecture=family, config={"nhead": described["nhead"]})
+
+
 def _echo(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-    """What the description says and the numbers do not show, with the defaults that it left out."""
+    """Return what the description has and the numbers do not show, with the defaults that it left out."""
     final = names["final_norm"]
     return {
         "architecture": ARCHITECTURE,
@@ -183,7 +172,7 @@ def _echo(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any], names
 
 
 def _described_words(echo: Mapping[str, Any]) -> str:
-    """The description in a sentence."""
+    """Return the description in a sentence."""
     heads, where, row = echo["nhead"], echo["cls_at"], echo["cls_token"]
     parts = [
         f"{echo['context']} tokens",
@@ -209,7 +198,7 @@ def _described_words(echo: Mapping[str, Any]) -> str:
 
 
 def _tested_words(agreed: Agreement | None) -> str:
-    """Whether the description was compared with the original model."""
+    """Return how the description was compared with the original model."""
     if agreed is None:
         return "the description was not tested: no outputs of the original model came with it (probes)"
     inputs = "1 input" if agreed.inputs == 1 else f"{agreed.inputs} inputs"
@@ -225,7 +214,7 @@ def _tested_words(agreed: Agreement | None) -> str:
 
 
 def _require_biases(tensors: Mapping[str, np.ndarray], prefix: str) -> None:
-    """All biases of the layer or none, as PyTorch writes them: one that is missing is no zero."""
+    """Refuse a layer with some of its biases: PyTorch writes all or none, and one that is missing is not zero."""
     missing = [f"{prefix}.{name}" for name in BIASES if f"{prefix}.{name}" not in tensors]
     if missing and len(missing) < len(BIASES):
         raise CheckpointError(
@@ -245,11 +234,11 @@ def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[s
     unknown = sorted(set(described) - FIELDS) + sorted(set(names if known else ()) - set(NAMES))
     if unknown:
         raise CheckpointError(
-            f"The description has {unknown[0]!r}, which means nothing here; the fields are {_listed(FIELDS)}."
+            f"The description has {unknown[0]!r}, which means nothing here; the fields are {', '.join(sorted(FIELDS))}."
         )
     for field, fits, wanted in (
         ("nhead", type(heads) is int and heads >= 1, "a whole number of heads"),
-        ("activation", described.get("activation") in tuple(ACTIVATIONS), "relu or gelu"),  # a list has no hash
+        ("activation", described.get("activation") in ("relu", "gelu"), "relu or gelu"),
         ("norm_first", type(described.get("norm_first")) is bool, "true or false"),
         ("context", type(context) is int and context >= 1, "T, the number of tokens besides [CLS]"),
         ("layer_norm_eps", type(eps) in {int, float} and 0 < eps < 1e100, "a number above 0, or left out"),
@@ -266,22 +255,17 @@ def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[s
 
 
 def _is_name(key: str, name: Any) -> bool:
-    """Whether a name is text; what a model may lack may be null."""
+    """Return whether a name is text; what a model may lack may be null."""
     return isinstance(name, str) or (key in ("final_norm", "cls") and name is None)
 
 
-def _listed(names: set[str]) -> str:
-    return ", ".join(sorted(names))
-
-
-def _embedding(shelf: _Shelf, described: Mapping[str, Any], names: Mapping[str, Any]) -> AdditiveEmbedding:
-    tokens, positions = shelf.take(names["tokens"]), shelf.take(names["positions"])
-    if tokens.ndim != 2 or positions.size % tokens.shape[1]:
-        raise ShapeError(f"tokens have shape {tokens.shape} and positions {positions.shape}")
-    width, row = tokens.shape[1], described.get("cls_token")
-    positions = positions.reshape(-1, width)
-    if row is None:
-        cls = shelf.take(str(names["cls"])).reshape(-1)
+def _embedding(checkpoint: Checkpoint, described: Mapping[str, Any]) -> AdditiveEmbedding:
+    part, row = checkpoint.embedding, described.get("cls_token")
+    tokens, positions = part.tokens, part.positions
+    assert tokens is not None  # noqa: S101  (their names were found)
+    assert positions is not None  # noqa: S101
+    if part.cls is not None:
+        cls = part.cls[0]
     elif type(row) is int and 0 <= row < len(tokens):
         cls, tokens = tokens[row], np.delete(tokens, row, axis=0)
     else:
@@ -302,47 +286,16 @@ def _embedding(shelf: _Shelf, described: Mapping[str, Any], names: Mapping[str, 
     return AdditiveEmbedding(tokens, LearnedPositions(positions), cls)
 
 
-def _block(shelf: _Shelf, described: Mapping[str, Any], prefix: str, width: int) -> Block:
-    heads, eps = int(described["nhead"]), float(described.get("layer_norm_eps", EPSILON))
-    packed = shelf.take(f"{prefix}.self_attn.in_proj_weight")
-    biases = shelf.maybe(f"{prefix}.self_attn.in_proj_bias")
-    if packed.shape != (3 * width, width) or width % heads:
-        raise ShapeError(f"in_proj_weight has shape {packed.shape}, and {heads} heads share a width of {width}")
-
-    def part(which: int, head: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Queries, keys and values are packed in this order, the heads one after another in each."""
-        rows = slice(which * width + head * (width // heads), which * width + (head + 1) * (width // heads))
-        return np.ascontiguousarray(packed[rows].T), None if biases is None else biases[rows]
-
-    made = []
-    for index in range(heads):
-        (query, query_bias), (key, key_bias), (value, value_bias) = (part(which, index) for which in range(3))
-        made.append(Head(FactoredScore(query, key, query_bias, key_bias), Affine(value, value_bias)))
-    wiring = Wiring(
-        join="concatenate",
-        output=shelf.affine(f"{prefix}.self_attn.out_proj"),
-        feedforward=FeedForward(
-            shelf.affine(f"{prefix}.linear1"), ACTIVATIONS[described["activation"]], shelf.affine(f"{prefix}.linear2")
-        ),
-        residual="each",
-        placement="pre" if described["norm_first"] else "post",
-        attention_norm=shelf.norm(f"{prefix}.norm1", eps),
-        feedforward_norm=shelf.norm(f"{prefix}.norm2", eps),
-    )
-    return Block(tuple(made), wiring)
-
-
-def _readout(shelf: _Shelf, names: Mapping[str, Any], eps: float) -> tuple[ReadOut, Float[np.ndarray, "outputs d1"]]:
-    """The read-out, and its rows as they are in the file, the bias last."""
-    prefix = names["readout"]
-    weight, bias = shelf.take(f"{prefix}.weight"), shelf.maybe(f"{prefix}.bias")
-    if weight.ndim != 2 or weight.shape[0] not in {1, 2}:
-        raise ShapeError(f"the read-out has shape {weight.shape}; give Linear(d, 1) or Linear(d, 2)")
-    bias = np.zeros(len(weight)) if bias is None else bias.reshape(-1)
-    if len(bias) != len(weight):
-        raise ShapeError(f"the read-out has {len(weight)} outputs and a bias of {len(bias)} entries")
+def _readout(checkpoint: Checkpoint) -> tuple[ReadOut, Float[np.ndarray, "outputs d1"]]:
+    """Return the read-out, and its rows as they are in the file, the bias last."""
+    out = checkpoint.unembedding
+    assert out is not None  # noqa: S101  (its name was found)
+    weight = np.asarray(out.weight).T
+    bias = np.zeros(len(weight)) if out.bias is None else np.asarray(out.bias)
+    if len(weight) not in {1, 2}:
+        raise CheckpointError(f"The read-out has {len(weight)} outputs; give Linear(d, 1) or Linear(d, 2).")
     rows = np.concatenate([weight, bias[:, None]], axis=1)
     if len(weight) == 2:  # true where the second logit is the larger
         weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
-    norm = None if names["final_norm"] is None else shelf.norm(str(names["final_norm"]), eps)
+    norm = None if checkpoint.final_norm is None else layer_norm(checkpoint.final_norm)
     return ReadOut(weight[0], bias[0], norm), rows

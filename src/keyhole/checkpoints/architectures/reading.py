@@ -162,11 +162,8 @@ class _Reader:
             if role in model:
                 _require_vector(model[role].weight, side)
         if "unembedding" in model:
-            tensor = model["unembedding"].weight
-            if _sides(self.how, "unembedding", tensor)[0] != width:
-                raise CheckpointError(
-                    f"{tensor.name} has shape {tensor.shape}, and the model's rows have {width} entries."
-                )
+            outputs = _sides(self.how, "unembedding", model["unembedding"].weight)[1]
+            self.require_matrix("unembedding", model["unembedding"], (width, outputs))
 
     def require_matrix(self, role: str, place: Place, wanted: tuple[int, int]) -> None:
         """Refuse a matrix that reads or writes other numbers than these, and a bias of another length."""
