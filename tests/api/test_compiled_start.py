@@ -39,7 +39,7 @@ def test_the_start_is_the_compiled_model(formula, rho):
         usual = {k: np.random.default_rng(0).normal(size=shape) for k, shape in SHAPES.items()}
         start = compiled_weights(SMALL, function, usual, rho)
         ours = np.asarray(NETWORK({k: jnp.asarray(a) for k, a in start.items()}, jnp.asarray(EVERY)))
-    compiled = keyhole.compile(function, CONTEXT, construction="additive", rho=rho)
+    compiled = keyhole.compile(function, CONTEXT, construction="additive", leak=rho)
     assert np.abs(ours - forward(compiled.model, EVERY)).max() < 1e-9
     assert ((ours > 0) == function(EVERY)).all()
     assert {k: a.shape for k, a in start.items()} == {k: a.shape for k, a in usual.items()}
