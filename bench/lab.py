@@ -47,8 +47,8 @@ from torch import nn
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.compiling import OPTIONS
 from keyhole.training.network.network import initial
-from keyhole.training.network.prepare import prepare_set
-from keyhole.training.network.step import FROM_A_SET, State, draw_stretch, optimizer_of, rates_of, run_stretch
+from keyhole.training.network.prepare import TrainingSet, prepare_set
+from keyhole.training.network.step import State, draw_stretch, optimizer_of, rates_of, run_stretch
 from keyhole.training.task import SparseTask
 
 WIDTH, HIDDEN, RATE = 64, 256, 1e-3
@@ -123,8 +123,8 @@ class Ours:
         settings = replace(self.settings, every=count, steps=count)
 
         def stretch(state: State) -> tuple[State, jax.Array]:
-            draws = draw_stretch(FROM_A_SET, settings, settings.batch, self.data.size, self.key, state.step)
-            return run_stretch(FROM_A_SET, settings, self.context, self.data, self.rates, state, draws)
+            draws = draw_stretch(TrainingSet.draw, settings, settings.batch, self.data.size, self.key, state.step)
+            return run_stretch(settings, self.context, self.data, self.rates, state, draws)
 
         return jax.jit(stretch, compiler_options=OPTIONS)
 

@@ -28,12 +28,10 @@ from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import shown_sums, weighted
 from keyhole.training.network.compiling import OPTIONS
 from keyhole.training.network.network import initial
-from keyhole.training.network.prepare import prepare_set
+from keyhole.training.network.prepare import TrainingSet, prepare_set
 from keyhole.training.network.step import (
-    FROM_A_SET,
     State,
     advance,
-    batch_of_rows,
     draw_stretch,
     optimizer_of,
     rates_of,
@@ -89,10 +87,10 @@ def measure(context: int, batch: int, peak: float) -> None:
     optimizer, rates, key = optimizer_of(settings), rates_of(settings), jax.random.key(1)
     parameters = initial(settings, 2, context, jax.random.key(0))
     state = State(parameters, optimizer.init(parameters), jnp.int32(0))
-    draws = draw_stretch(FROM_A_SET, settings, batch, data.size, key, state.step)
-    whole = timed(partial(run_stretch, FROM_A_SET, settings, context), data, rates, state, draws) / STEPS
+    draws = draw_stretch(TrainingSet.draw, settings, batch, data.size, key, state.step)
+    whole = timed(partial(run_stretch, settings, context), data, rates, state, draws) / STEPS
     first = jax.tree.map(lambda drawn: drawn[0], draws)
-    rows = batch_of_rows(settings, data, context, first.batch)
+    rows = data.batch(settings, context, first.batch)
     columns = WIDTH + HEADS
     table, back = (jnp.asarray(rng.random((columns, context), dtype=np.float32)) for _ in range(2))
     gradient = jnp.asarray(rng.random((batch, columns), dtype=np.float32))

@@ -28,6 +28,11 @@ class Observation:
     positions: Int32[np.ndarray, "s"]  # the relevant ones
     characters: Float[np.ndarray, "n C"]  # an orthonormal basis of the target's own characters on the inputs
 
+    @property
+    def shows_target(self) -> bool:
+        """Return whether it has the target's characters; a probe that is drawn from samples alone has none."""
+        return bool(self.characters.shape[1])
+
 
 # of a reading, and the weights it was taken of; before the first step the weights come with step 0 alone
 Notice = Callable[[Mapping[str, float], Mapping[str, np.ndarray]], None]

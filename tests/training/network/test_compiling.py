@@ -19,9 +19,9 @@ from keyhole.training.network import compiling, loop, predict
 from keyhole.training.network.attend import PADDING
 from keyhole.training.network.compiling import Program
 from keyhole.training.network.network import answer, initial
-from keyhole.training.network.prepare import padded_context, prepare_set
+from keyhole.training.network.prepare import TrainingSet, padded_context, prepare_set
 from keyhole.training.network.readings import read_mass, read_probe, read_set, scores_of, weight_norm
-from keyhole.training.network.step import FROM_A_SET, draw_stretch, optimizer_of, rates_of, run_stretch
+from keyhole.training.network.step import draw_stretch, optimizer_of, rates_of, run_stretch
 from keyhole.training.observation import Observer
 from keyhole.training.task import Examples, SparseTask
 
@@ -160,7 +160,7 @@ def test_answers_in_blocks_are_those_of_all_inputs_at_once(context, count, block
 
 def first_outputs(data, weights):
     """The network's numbers for the rows of a set that every reading looks at."""
-    return predict.answers_of(TINY, weights, loop._first_rows(data))[0]
+    return predict.answers_of(TINY, weights, loop.first_rows(data))[0]
 
 
 @pytest.mark.slow
@@ -173,7 +173,7 @@ def test_a_reading_of_set_and_probe_at_once_is_that_of_each(context):
     data = prepare_set(examples, whole=False, context=padded_context(TINY, context))
     weights = initial(TINY, 2, context, jax.random.key(5))
     state = loop.starting_state(TINY, weights, data.inputs.shape[1])
-    row = loop._Reader(loop.ON_A_SET, TINY, data, probe, loop.arrays_of(weights))(state, jnp.zeros(2))
+    row = loop.reader(TINY, data, probe, loop.arrays_of(weights))(state, jnp.zeros(2))
     outputs, log_mass = predict.answers_of(TINY, weights, probe.inputs)
     alone = read_probe(probe, outputs) | read_mass(scores_of(TINY, loop.arrays_of(weights)), probe, log_mass)
     alone |= read_set(examples.labels.astype(float), predict.answers_of(TINY, weights, examples.inputs)[0])
@@ -187,7 +187,7 @@ def test_the_fit_to_a_set_counts_no_padding():
     weights = initial(TINY, 2, 30, jax.random.key(5))
     examples = SparseTask("and:2").instance(30, np.random.default_rng(0)).training_set(70, np.random.default_rng(1))
     data = prepare_set(examples, whole=False)
-    row = loop._fit_to_set(TINY, data, weights, first_outputs(data, weights), jnp.zeros(2))
+    row = loop.fit_to_set(TINY, data, weights, first_outputs(data, weights))
     outputs = predict.answers_of(TINY, weights, examples.inputs)[0].astype(float)
     losses = [math.log1p(math.exp(-z if y else z)) for z, y in zip(outputs, examples.labels, strict=True)]
     assert abs(row["loss"] - sum(losses) / 70) < 1e-6
@@ -205,7 +205,7 @@ def test_a_large_set_is_read_whole_only_where_its_first_rows_are_right(monkeypat
     def read(wrong):
         labels = right ^ (np.arange(70) == wrong)
         data = prepare_set(Examples(inputs, labels), whole=False)
-        return loop._fit_to_set(TINY, data, weights, first_outputs(data, weights), jnp.zeros(2))
+        return loop.fit_to_set(TINY, data, weights, first_outputs(data, weights))
 
     assert read(39)["train_accuracy"] == 1 - 1 / 40
     assert read(40)["train_accuracy"] == 1 - 1 / 70
@@ -240,11 +240,11 @@ def test_weights_that_are_not_copied_change_no_bit(context, changes):
     data = prepare_set(SparseTask("and:3").instance(context, rng).training_set(100, rng), whole=not settings.batch)
     state = loop.starting_state(settings, initial(settings, 2, context, jax.random.key(0)), context)
     count = settings.batch or len(data.labels)
-    draws = draw_stretch(FROM_A_SET, settings, count, data.size, jax.random.key(1), state.step)
+    draws = draw_stretch(TrainingSet.draw, settings, count, data.size, jax.random.key(1), state.step)
     analysis = "xla_cpu_copy_insertion_use_region_analysis"
     arguments = (data, rates_of(settings), state, draws)
     with_it, without = (
-        jax.jit(partial(run_stretch, FROM_A_SET, settings, context), compiler_options={**compiling.OPTIONS, **change})
+        jax.jit(partial(run_stretch, settings, context), compiler_options={**compiling.OPTIONS, **change})
         .lower(*arguments)
         .compile()
         for change in ({}, {analysis: False})

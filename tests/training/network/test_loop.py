@@ -45,7 +45,7 @@ def fresh(task, count, key):
     """An instance and fresh samples as the compiled loop draws them."""
     instance = task.instance(CONTEXT, np.random.default_rng(0))
     source = prepare_source(SampleSource(instance))
-    inputs, labels, _ = step.fresh_batch(replace(SMALL, batch=count), source, CONTEXT, jax.random.key(key))
+    inputs, labels, _ = source.batch(replace(SMALL, batch=count), CONTEXT, jax.random.key(key))
     return instance, np.asarray(inputs), np.asarray(labels) > 0
 
 
@@ -55,7 +55,7 @@ def one_step(settings, data):
 
     def move(state, key):
         ahead, drop = jax.random.split(key)
-        batch = step.batch_of_rows(settings, data, CONTEXT, step.draw_rows(settings, data.size, ahead))
+        batch = data.batch(settings, CONTEXT, data.draw(settings, data.size, ahead))
         dropout = draw_dropout(settings, count, drop)
         return advance(settings, optimizer_of(settings), rates_of(settings), state, batch, dropout)
 
@@ -196,13 +196,13 @@ def test_a_stretch_is_its_steps_one_by_one(changes):
         parameters = {name: jnp.asarray(np.asarray(array), dtype=jnp.float64) for name, array in start.items()}
         state = State(parameters, optimizer_of(settings).init(parameters), jnp.int32(0))
         count, rates = settings.batch or len(data.labels), rates_of(settings)
-        draws = step.draw_stretch(step.FROM_A_SET, settings, count, data.size, jax.random.key(1), state.step)
-        stretch = partial(step.run_stretch, step.FROM_A_SET, settings, CONTEXT)
+        draws = step.draw_stretch(prepare.TrainingSet.draw, settings, count, data.size, jax.random.key(1), state.step)
+        stretch = partial(step.run_stretch, settings, CONTEXT)
         together, losses = jax.jit(stretch)(data, rates, state, draws)
 
         @jax.jit
         def alone(state, draw):
-            batch = step.batch_of_rows(settings, data, CONTEXT, draw.batch)
+            batch = data.batch(settings, CONTEXT, draw.batch)
             return advance(settings, optimizer_of(settings), rates, state, batch, draw.dropout)
 
         for number in range(settings.steps):
@@ -245,20 +245,22 @@ def test_fresh_samples_follow_the_task():
 
 def test_one_compilation_serves_every_cell_of_a_shape():
     """Other sample sizes, seeds, rates, decays and tolerances make no new program; the same spec, the same bits."""
-    first = run(RunSpec(LITERAL, LEARNER, CONTEXT, 40, 0))
-    again = run(RunSpec(LITERAL, LEARNER, CONTEXT, 40, 0))
+    own = replace(SMALL, hidden=4)
+    learner = TransformerLearner(own)
+    first = run(RunSpec(LITERAL, learner, CONTEXT, 40, 0))
+    again = run(RunSpec(LITERAL, learner, CONTEXT, 40, 0))
     assert first.record() | {"seconds": 0} == again.record() | {"seconds": 0}
     for name, array in first.weights.items():
         assert np.array_equal(array, again.weights[name])
-    others = [replace(SMALL, rate=2e-2), replace(SMALL, decay=0.0, tolerance=0.1, warmup=10)]
+    others = [replace(own, rate=2e-2), replace(own, decay=0.0, tolerance=0.1, warmup=10)]
     for settings, samples in zip(others, (30, 900), strict=True):
         run(RunSpec(LITERAL, TransformerLearner(settings), CONTEXT, samples, 1))
-    stretch = loop.compiled_stretch(loop.FROM_A_SET, shape_of(SMALL), prepare.SHORT)
-    draws = loop.compiled_draws(loop.FROM_A_SET, shape_of(SMALL), SMALL.batch)
+    stretch = loop.compiled_stretch(shape_of(own), prepare.SHORT)
+    draws = loop.compiled_draws(prepare.TrainingSet.draw, shape_of(own), own.batch)
     assert stretch.jitted._cache_size() == draws.jitted._cache_size() == 1
-    run(RunSpec(LITERAL, LEARNER, CONTEXT + 1, 40, 0))
+    run(RunSpec(LITERAL, learner, CONTEXT + 1, 40, 0))
     assert stretch.jitted._cache_size() == 1  # another short context is trained by the same program
-    run(RunSpec(LITERAL, LEARNER, prepare.SHORT + 1, 40, 0))
+    run(RunSpec(LITERAL, learner, prepare.SHORT + 1, 40, 0))
     assert draws.jitted._cache_size() == 1  # any other draws by the same program
 
 

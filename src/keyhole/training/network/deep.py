@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from keyhole.arrays import Bool, Float, UInt8
+from keyhole.arrays import Float, UInt8
 from keyhole.attention import Model
 from keyhole.training.learners.base import Fitted, Predictor
 from keyhole.training.learners.memory import block_rows
@@ -22,63 +22,46 @@ from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import Parameters, cls_vector, norm_rows
 from keyhole.training.network.compiling import Program
 from keyhole.training.network.dropping import dropped, kept_weights
-from keyhole.training.network.loop import Outset, arrays_of, outset_of, resting_moments
+from keyhole.training.network.loop import arrays_of, descend, prepare, resting_moments
 from keyhole.training.network.network import block_of, gelu, initial, model_of_blocks
-from keyhole.training.network.own_settings import own_settings, random_key
+from keyhole.training.network.own_settings import own_settings
 from keyhole.training.network.predict import has_diverged, shape_of
-from keyhole.training.network.prepare import TrainingSet
-from keyhole.training.network.readings import Row, as_numbers, read_probe, read_set, weight_norm
-from keyhole.training.network.step import Data, Rates, Source, State, advance, optimizer_of, rates_of
+from keyhole.training.network.prepare import Data, TrainingSet
+from keyhole.training.network.readings import Row, read_probe, read_set, weight_norm
+from keyhole.training.network.step import Rates, State, advance, optimizer_of, rates_of
 from keyhole.training.observation import Observation, Observer, SampleSource
 from keyhole.training.task import Examples, ProblemSize
 
 SHARED = ("tokens", "positions", "cls", "cls_position", "readout", "readout_bias", "final_norm_gain", "final_norm_bias")
 
 
+@own_settings()
 def train_deep(
     layers: int,
     settings: TransformerSettings,
     size: ProblemSize,
-    data: Examples | SampleSource,
+    examples: Examples | SampleSource,
     seed: np.random.SeedSequence,
     observer: Observer | None = None,
 ) -> Fitted:
     """Train so many layers on a training set, or on fresh samples until the probe is answered without error."""
-    return _trained(layers, settings, size, outset_of(settings, data, seed, observer), observer)
-
-
-@own_settings()
-def _trained(
-    layers: int,
-    settings: TransformerSettings,
-    size: ProblemSize,
-    outset: Outset,
-    observer: Observer | None,
-) -> Fitted:
-    """Steps in stretches of `every`, a reading after each."""
-    form, data, probe, key, left_out = outset
+    data, probe, start, walk = prepare(settings, examples, seed, observer)
     shape, rates = shape_of(settings), rates_of(settings)
-    start, walk = jax.random.split(random_key(key))
     parameters = _compiled_start(layers, shape, size.symbols, size.context)(start)
+    stretch = _compiled_stretch(layers, shape, size.context)
+
+    def move(state: State) -> tuple[State, Array]:
+        moved: tuple[State, Array] = stretch(data, rates, state, walk)
+        return moved
+
+    def predictor(parameters: Parameters, weights: dict[str, np.ndarray], _: Row) -> Predictor:
+        if has_diverged(weights):
+            return lambda inputs: np.zeros(len(inputs), dtype=bool)
+        return lambda inputs: outputs_of(layers, shape, parameters, inputs) > 0
+
     state = State(parameters, resting_moments(shape, parameters), jnp.int32(0))
-    stretch = _compiled_stretch(form.source, layers, shape, size.context)
-    rows: list[Row] = []
-    while len(rows) * settings.every < settings.steps:
-        state, losses = stretch(data, rates, state, walk)
-        rows.append(_read(layers, shape, data, probe, state, losses))
-        if observer is not None and observer.notice is not None:
-            observer.notice(as_numbers(rows[-1], left_out), arrays_of(state.parameters))
-        if form.is_done(settings.tolerance, rows[-1]) or not np.isfinite(rows[-1]["norm"]):
-            break
-    weights = arrays_of(state.parameters)
-    readings = tuple(as_numbers(row, left_out) for row in rows)
-    return Fitted(
-        predict=_predictor(layers, shape, state.parameters, weights),
-        steps=int(state.step),
-        numbers={**readings[-1], "diverged": float(has_diverged(weights))},
-        readings=readings,
-        weights=weights,
-    )
+    read = partial(_read, layers, shape, data, probe)
+    return descend(settings, size.context, state, move, read, predictor, observer)
 
 
 def _read(
@@ -93,19 +76,6 @@ def _read(
             return row | {"loss": float(np.asarray(losses).mean())}
         size = int(data.size)
         return row | read_set(np.asarray(data.labels)[:size], outputs(np.asarray(data.inputs)[:size]))
-
-
-def _predictor(
-    layers: int, settings: TransformerSettings, parameters: Parameters, weights: Mapping[str, np.ndarray]
-) -> Predictor:
-    """The network's answers; one that diverged answers 0 to everything."""
-
-    def predict(inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
-        if has_diverged(dict(weights)):
-            return np.zeros(len(inputs), dtype=bool)
-        return outputs_of(layers, settings, parameters, inputs) > 0
-
-    return predict
 
 
 @own_settings()
@@ -208,7 +178,6 @@ def model_of_layers(layers: int, settings: TransformerSettings, weights: Mapping
 
 
 def _run_stretch(
-    source: Source,
     layers: int,
     settings: TransformerSettings,
     context: int,
@@ -219,14 +188,13 @@ def _run_stretch(
 ) -> tuple[State, Float[Array, "steps"]]:
     """`every` steps; their losses are the reading."""
     optimizer = optimizer_of(settings)
-    size = data.size if isinstance(data, TrainingSet) else jnp.int32(0)
 
     def network(settings: TransformerSettings, parameters: Parameters, inputs: Array, key: Array | None) -> Array:
         return apply_layers(layers, settings, parameters, inputs, key)
 
     def step(state: State, _: None) -> tuple[State, Array]:
         ahead, drop = jax.random.split(jax.random.fold_in(walk, state.step))
-        batch = source.batch(settings, data, context, source.draw(settings, size, ahead))
+        batch = data.batch(settings, context, data.draw(settings, data.size, ahead))
         key = drop if settings.dropout or settings.attention_dropout else None
         return advance(settings, optimizer, rates, state, batch, key, network)
 
@@ -234,9 +202,9 @@ def _run_stretch(
 
 
 @cache
-def _compiled_stretch(source: Source, layers: int, settings: TransformerSettings, context: int) -> Program:
+def _compiled_stretch(layers: int, settings: TransformerSettings, context: int) -> Program:
     name = f"deep stretch {layers} {settings} {context}"
-    return Program(partial(_run_stretch, source, layers, settings, context), name)
+    return Program(partial(_run_stretch, layers, settings, context), name)
 
 
 @cache

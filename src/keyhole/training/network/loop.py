@@ -8,14 +8,14 @@ threefry generator each entry depends on its own place alone.
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from keyhole.training.learners.base import Fitted
+from keyhole.training.learners.base import Fitted, Predictor
 from keyhole.training.learners.memory import padded_size
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import Parameters
@@ -24,7 +24,7 @@ from keyhole.training.network.network import initial
 from keyhole.training.network.own_settings import own_settings, random_key
 from keyhole.training.network.predict import answers_of, answers_to, blocks_of, has_diverged, predictor_of, shape_of
 from keyhole.training.network.prepare import (
-    FreshSamples,
+    Data,
     TrainingSet,
     draw_probe,
     padded_context,
@@ -32,8 +32,6 @@ from keyhole.training.network.prepare import (
     prepare_source,
 )
 from keyhole.training.network.readings import (
-    OF_THE_PROBE,
-    OF_THE_SET,
     Row,
     Weights,
     as_numbers,
@@ -44,17 +42,7 @@ from keyhole.training.network.readings import (
     scores_of,
     weight_norm,
 )
-from keyhole.training.network.step import (
-    FRESH,
-    FROM_A_SET,
-    Data,
-    Source,
-    State,
-    draw_stretch,
-    optimizer_of,
-    rates_of,
-    run_stretch,
-)
+from keyhole.training.network.step import DrawBatch, State, draw_stretch, optimizer_of, rates_of, run_stretch
 from keyhole.training.observation import Observation, Observer, SampleSource
 from keyhole.training.task import Examples, ProblemSize
 
@@ -62,29 +50,11 @@ FIRST = 1024  # rows of a training set that every reading looks at
 Begin = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]  # the usual starting weights in, those used out
 
 
-class Form(NamedTuple):
-    """What a training set and fresh samples do differently."""
-
-    source: Source
-    read_rows: Callable[[Data], np.ndarray]  # inputs that every reading looks at, besides the probe
-    fit_so_far: Callable[[TransformerSettings, Data, Parameters, np.ndarray, Array], Row]  # given the outputs for them
-    is_done: Callable[[float, Row], bool]
-
-
-class Outset(NamedTuple):
-    """What a training has before its first step."""
-
-    form: Form
-    data: Data
-    probe: Observation | None  # what readings look at
-    key: int  # of its random numbers
-    left_out: set[str]  # readings that nobody asked for
-
-
+@own_settings()
 def train(
     settings: TransformerSettings,
     size: ProblemSize,
-    data: Examples | SampleSource,
+    examples: Examples | SampleSource,
     seed: np.random.SeedSequence,
     observer: Observer | None = None,
     begin: Begin | None = None,
@@ -94,88 +64,81 @@ def train(
     On fresh samples, drawn inside the loop, it stops when the probe is answered without error; without an observer the
     probe is drawn from the source.
     """
-    context = padded_context(settings, size.context)
-    return _trained(settings, size, outset_of(settings, data, seed, observer, context), observer, begin)
-
-
-def outset_of(
-    settings: TransformerSettings,
-    data: Examples | SampleSource,
-    seed: np.random.SeedSequence,
-    observer: Observer | None,
-    context: int | None = None,
-) -> Outset:
-    """Training on a set of examples padded to this context (None: as it is), or fresh ones, before its first step."""
-    if isinstance(data, Examples):
-        return on_a_set(settings, data, seed, observer, context)
-    return on_fresh_samples(data, seed, observer)
-
-
-@own_settings()
-def on_a_set(
-    settings: TransformerSettings,
-    examples: Examples,
-    seed: np.random.SeedSequence,
-    observer: Observer | None,
-    context: int | None = None,
-) -> Outset:
-    """Training on a set of examples padded to this context (None: as it is), before its first step."""
-    words = seed.generate_state(4)
-    probe = draw_probe(observer, None, np.random.default_rng(words[0]))
-    data = prepare_set(examples, whole=not settings.batch, context=context)
-    return Outset(ON_A_SET, data, probe, int(words[1]), OF_THE_PROBE if observer is None else set())
-
-
-@own_settings()
-def on_fresh_samples(source: SampleSource, seed: np.random.SeedSequence, observer: Observer | None) -> Outset:
-    """Training on fresh samples, before its first step."""
-    words = seed.generate_state(4)
-    probe = draw_probe(observer, source, np.random.default_rng(words[0]))
-    left_out = OF_THE_SET | (OF_THE_PROBE - {"accuracy"} if observer is None else set())
-    return Outset(ON_FRESH_SAMPLES, prepare_source(source), probe, int(words[1]), left_out)
-
-
-@own_settings()
-def _trained(
-    settings: TransformerSettings,
-    size: ProblemSize,
-    outset: Outset,
-    observer: Observer | None,
-    begin: Begin | None,
-) -> Fitted:
-    """Steps in stretches of `every`, a reading after each."""
-    form, data, probe, key, left_out = outset
+    data, probe, start, walk = prepare(settings, examples, seed, observer, padded_context(settings, size.context))
     shape, rates = shape_of(settings), rates_of(settings)
-    start, walk = jax.random.split(random_key(key))
     parameters = starting_parameters(shape, size.symbols, size.context, start)
     if begin is not None:
         parameters = {name: jnp.asarray(array) for name, array in begin(arrays_of(parameters)).items()}
     context = data.inputs.shape[1] if isinstance(data, TrainingSet) else size.context
-    state = starting_state(shape, parameters, context)
-    count = settings.batch or len(data.labels)
-    drawn_from = data.size if isinstance(data, TrainingSet) else jnp.int32(0)
-    draw = compiled_draws(form.source, shape, count)
-    stretch = compiled_stretch(form.source, shape, context)
-    read = _Reader(form, shape, data, probe, arrays_of(parameters))
-    rows: list[Row] = []
+    count = settings.batch or len(data.labels)  # type: ignore[union-attr]  # fresh samples come in batches
+    draw, stretch = compiled_draws(data.draw, shape, count), compiled_stretch(shape, context)
+
+    def move(state: State) -> tuple[State, Array]:
+        moved: tuple[State, Array] = stretch(data, rates, state, draw(data.size, walk, state.step))
+        return moved
+
+    def predictor(parameters: Parameters, weights: dict[str, np.ndarray], last: Row) -> Predictor:
+        return predictor_of(settings, size.context, parameters, weights, last["spread"])
+
+    read = reader(shape, data, probe, arrays_of(parameters))
     if observer is not None and observer.notice is not None:
         observer.notice({"step": 0.0}, arrays_of(parameters))
+    return descend(settings, size.context, starting_state(shape, parameters, context), move, read, predictor, observer)
+
+
+def prepare(
+    settings: TransformerSettings,
+    examples: Examples | SampleSource,
+    seed: np.random.SeedSequence,
+    observer: Observer | None,
+    context: int | None = None,
+) -> tuple[Data, Observation | None, Array, Array]:
+    """What training has before its first step: data (sets padded to this context), a probe, keys of start and steps."""
+    words = seed.generate_state(4)
+    probe = draw_probe(observer, examples, np.random.default_rng(words[0]))
+    start, walk = jax.random.split(random_key(int(words[1])))
+    if isinstance(examples, Examples):
+        return prepare_set(examples, whole=not settings.batch, context=context), probe, start, walk
+    return prepare_source(examples), probe, start, walk
+
+
+def descend(
+    settings: TransformerSettings,
+    context: int,
+    state: State,
+    move: Callable[[State], tuple[State, Array]],
+    read: Callable[[State, Array], Row],
+    predictor: Callable[[Parameters, dict[str, np.ndarray], Row], Predictor],
+    observer: Observer | None,
+) -> Fitted:
+    """Make stretches of `every` steps, with a reading after each, until the stopping rule holds."""
+    rows: list[Row] = []
     while len(rows) * settings.every < settings.steps:
-        state, losses = stretch(data, rates, state, draw(drawn_from, walk, state.step))
+        state, losses = move(state)
         rows.append(read(state, losses))
         if observer is not None and observer.notice is not None:
-            observer.notice(as_numbers(rows[-1], left_out), arrays_of(state.parameters, size.context))
-        if form.is_done(settings.tolerance, rows[-1]) or not np.isfinite(rows[-1]["norm"]):
+            observer.notice(as_numbers(rows[-1]), arrays_of(state.parameters, context))
+        if is_done(settings.tolerance, rows[-1]) or not np.isfinite(rows[-1]["norm"]):
             break
-    weights = arrays_of(state.parameters, size.context)
-    readings = tuple(as_numbers(row, left_out) for row in rows)
+    weights = arrays_of(state.parameters, context)
+    readings = tuple(map(as_numbers, rows))
     return Fitted(
-        predict=predictor_of(settings, size.context, state.parameters, weights, rows[-1]["spread"]),
+        predict=predictor(state.parameters, weights, rows[-1]),
         steps=int(state.step),
         numbers={**readings[-1], "diverged": float(has_diverged(weights))},
         readings=readings,
         weights=weights,
     )
+
+
+def is_done(tolerance: float, row: Row) -> bool:
+    """The training set without error and the loss at or below the tolerance; of fresh samples the probe without error.
+
+    On fresh samples a tolerance of 0 asks for all steps.
+    """
+    if "train_accuracy" in row:
+        return row["train_accuracy"] == 1 and row["loss"] <= tolerance
+    return tolerance > 0 and row["accuracy"] == 1
 
 
 def starting_parameters(settings: TransformerSettings, symbols: int, context: int, key: Array) -> Parameters:
@@ -209,30 +172,30 @@ def _zeros(settings: TransformerSettings, kinds: tuple[tuple[str, tuple[int, ...
     return jax.tree.map(lambda leaf: jnp.asarray(np.zeros(leaf.shape, leaf.dtype)), form)
 
 
-class _Reader:
-    """Takes readings of one run: it holds what they look at and compare with."""
+def reader(
+    settings: TransformerSettings, data: Data, probe: Observation | None, first: Weights
+) -> Callable[[State, Array], Row]:
+    """Return what takes the readings of a run that started from these weights."""
+    context, first_scores, rows = len(first["positions"]), scores_of(settings, first), first_rows(data)
+    padded = data.inputs.shape[1] if isinstance(data, TrainingSet) else context
+    blocks = blocks_of(padded, rows, *([] if probe is None else [probe.inputs]))
 
-    def __init__(
-        self, form: Form, settings: TransformerSettings, data: Data, probe: Observation | None, first: Weights
-    ) -> None:
-        self.form, self.settings, self.data, self.probe = form, settings, data, probe
-        self.context, self.first_scores = len(first["positions"]), scores_of(settings, first)
-        rows = form.read_rows(data)
-        self.count = len(rows)
-        padded = data.inputs.shape[1] if isinstance(data, TrainingSet) else self.context
-        self.blocks = blocks_of(padded, rows, *([] if probe is None else [probe.inputs]))
-
-    def __call__(self, state: State, losses: Array) -> Row:
-        weights = arrays_of(state.parameters, self.context)
+    def read(state: State, losses: Array) -> Row:
+        weights = arrays_of(state.parameters, context)
         with np.errstate(all="ignore"):  # of a network that diverged
-            scores = scores_of(self.settings, weights)
-            row = {"step": float(state.step), "norm": weight_norm(weights), **read_scores(scores, self.first_scores)}
-            outputs, log_mass = answers_to(self.settings, state.parameters, self.blocks)
-            row |= self.form.fit_so_far(self.settings, self.data, state.parameters, outputs[: self.count], losses)
-            if self.probe is not None:
-                seen = slice(self.count, self.count + len(self.probe.inputs))
-                row |= {**read_probe(self.probe, outputs[seen]), **read_mass(scores, self.probe, log_mass[seen])}
+            scores = scores_of(settings, weights)
+            row = {"step": float(state.step), "norm": weight_norm(weights), **read_scores(scores, first_scores)}
+            outputs, log_mass = answers_to(settings, state.parameters, blocks)
+            if isinstance(data, TrainingSet):
+                row |= fit_to_set(settings, data, state.parameters, outputs[: len(rows)])
+            else:
+                row["loss"] = float(np.asarray(losses).mean())
+            if probe is not None:
+                seen = slice(len(rows), len(rows) + len(probe.inputs))
+                row |= {**read_probe(probe, outputs[seen]), **read_mass(scores, probe, log_mass[seen])}
         return row
+
+    return read
 
 
 def arrays_of(parameters: Parameters, context: int | None = None) -> dict[str, np.ndarray]:
@@ -241,19 +204,14 @@ def arrays_of(parameters: Parameters, context: int | None = None) -> dict[str, n
     return arrays | {"positions": arrays["positions"][:context]}
 
 
-def _first_rows(data: TrainingSet) -> np.ndarray:
-    """The first rows of the training set, without its padding."""
-    return np.asarray(data.inputs)[: min(int(data.size), FIRST)]
-
-
-def _no_rows(data: FreshSamples) -> np.ndarray:  # noqa: ARG001
-    """There is no training set to look at."""
+def first_rows(data: Data) -> np.ndarray:
+    """The first rows of the training set, without its padding; of fresh samples none."""
+    if isinstance(data, TrainingSet):
+        return np.asarray(data.inputs)[: min(int(data.size), FIRST)]
     return np.zeros((0, 1), dtype=np.uint8)
 
 
-def _fit_to_set(
-    settings: TransformerSettings, data: TrainingSet, parameters: Parameters, outputs: np.ndarray, _: Array
-) -> Row:
+def fit_to_set(settings: TransformerSettings, data: TrainingSet, parameters: Parameters, outputs: np.ndarray) -> Row:
     """The loss and the share of right answers on the training set; of one that is not fitted, on its first rows.
 
     Whether every row is answered rightly decides when training stops, so all are read as soon as the first rows are.
@@ -266,35 +224,16 @@ def _fit_to_set(
     return read_set(labels[:size], answers_of(settings, parameters, inputs[:size])[0])
 
 
-def _fit_to_batches(_s: TransformerSettings, _d: FreshSamples, _p: Parameters, _o: np.ndarray, losses: Array) -> Row:
-    """The mean loss of the last batches; there is no training set to be right on."""
-    return {"loss": float(np.asarray(losses).mean())}
-
-
-def _is_fitted(tolerance: float, row: Row) -> bool:
-    """No training error and the loss at or below the tolerance."""
-    return row["train_accuracy"] == 1 and row["loss"] <= tolerance
-
-
-def _answers_probe(tolerance: float, row: Row) -> bool:
-    """The probe answered without error, where the tolerance asks for a stop."""
-    return tolerance > 0 and row["accuracy"] == 1
-
-
-ON_A_SET = Form(FROM_A_SET, _first_rows, _fit_to_set, _is_fitted)
-ON_FRESH_SAMPLES = Form(FRESH, _no_rows, _fit_to_batches, _answers_probe)
-
-
 @cache
-def compiled_stretch(source: Source, settings: TransformerSettings, context: int) -> Program:
+def compiled_stretch(settings: TransformerSettings, context: int) -> Program:
     """The program for a stretch of steps: one for each shape of settings and problem."""
-    return Program(partial(run_stretch, source, settings, context), f"stretch {settings} {context}")
+    return Program(partial(run_stretch, settings, context), f"stretch {settings} {context}")
 
 
 @cache
-def compiled_draws(source: Source, settings: TransformerSettings, count: int) -> Program:
+def compiled_draws(draw: DrawBatch, settings: TransformerSettings, count: int) -> Program:
     """The program for what is random in a stretch; it does not depend on the context."""
-    return Program(partial(draw_stretch, source, settings, count), f"draws {settings} {count}")
+    return Program(partial(draw_stretch, draw, settings, count), f"draws {settings} {count}")
 
 
 @cache

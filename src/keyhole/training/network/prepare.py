@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -13,6 +14,7 @@ from keyhole.training.network.attend import PADDING, adds_rows
 from keyhole.training.observation import PROBE, SET_PROBE, Observation, Observer, SampleSource
 from keyhole.training.task import Examples
 
+Batch = tuple[Array, Array, Array]  # inputs, labels, and the weight of each in the loss
 SHORT = 128  # contexts below it are padded to it
 
 
@@ -23,9 +25,21 @@ class TrainingSet(NamedTuple):
     labels: Float[Array, "M"]
     size: Int[Array, ""]  # without the padding
 
+    @staticmethod
+    def draw(settings: TransformerSettings, size: Int[Array, ""], key: Array) -> Array:
+        """Draw the rows of one batch; of the whole set nothing is drawn."""
+        return jax.random.randint(key, (settings.batch,), 0, size) if settings.batch else key
+
+    def batch(self, settings: TransformerSettings, _context: int, rows: Array) -> Batch:
+        """Return some rows of the training set, or all of it."""
+        if settings.batch:
+            return self.inputs[rows], self.labels[rows], jnp.full(settings.batch, 1 / settings.batch)
+        present = (jnp.arange(len(self.labels)) < self.size).astype(jnp.float32)
+        return self.inputs, self.labels, present / self.size
+
 
 class FreshSamples(NamedTuple):
-    """What is needed to draw fresh samples."""
+    """The distribution of fresh samples."""
 
     ends: Float[Array, "A"]  # cumulative probabilities of the symbols
     letters: Int[Array, "A"]
@@ -34,6 +48,34 @@ class FreshSamples(NamedTuple):
     offset: Int[Array, ""]
     table: Float[Array, "entries"]
     noise: Float[Array, ""]
+
+    @property
+    def size(self) -> Int[Array, ""]:
+        """Return 0: no row is drawn."""
+        return jnp.zeros((), dtype=jnp.int32)
+
+    @staticmethod
+    def draw(_settings: TransformerSettings, _size: Int[Array, ""], key: Array) -> Array:
+        """Return the key itself: fresh inputs are as long as the context, and drawn when the step is made."""
+        return key
+
+    def batch(self, settings: TransformerSettings, context: int, key: Array) -> Batch:
+        """Draw fresh inputs, and their labels with noise."""
+        symbols, noise = jax.random.split(key)
+        count = settings.batch
+        if len(self.ends) == 2:  # sixteen random bits decide a bit; its probability is off by less than 2⁻¹⁷
+            drawn = jax.random.bits(symbols, (count, context), jnp.uint16).astype(jnp.float32)
+            inputs = (drawn >= jnp.round(self.ends[0] * 2**16)).astype(jnp.uint8)
+        else:
+            drawn = jax.random.uniform(symbols, (count, context))
+            inputs = (drawn[:, :, None] >= self.ends[:-1]).sum(-1).astype(jnp.uint8)
+        bits = self.letters[inputs[:, self.positions]]
+        labels = self.table[self.offset + bits @ self.weights]
+        flipped = jax.random.bernoulli(noise, self.noise, (count,))
+        return inputs, jnp.where(flipped, 1 - labels, labels), jnp.full(count, 1 / count)
+
+
+Data = TrainingSet | FreshSamples
 
 
 def padded_context(settings: TransformerSettings, context: int) -> int:
@@ -72,11 +114,13 @@ def prepare_source(source: SampleSource) -> FreshSamples:
     )
 
 
-def draw_probe(observer: Observer | None, source: SampleSource | None, rng: np.random.Generator) -> Observation | None:
+def draw_probe(
+    observer: Observer | None, data: Examples | SampleSource, rng: np.random.Generator
+) -> Observation | None:
     """The inputs of readings: the observer's; else samples of the source, with nothing that is hidden; else none."""
     if observer is not None:
-        return observer.observe(SET_PROBE if source is None else PROBE, rng)
-    if source is None:
+        return observer.observe(SET_PROBE if isinstance(data, Examples) else PROBE, rng)
+    if isinstance(data, Examples):
         return None
-    examples = source.draw(PROBE, rng)
-    return Observation(examples.inputs, examples.labels, np.zeros(0, dtype=np.int32), np.zeros((PROBE, 1)))
+    examples = data.draw(PROBE, rng)
+    return Observation(examples.inputs, examples.labels, np.zeros(0, dtype=np.int32), np.zeros((PROBE, 0)))

@@ -28,8 +28,6 @@ READINGS = (
     "norm",
     "movement",
 )
-OF_THE_SET = {"train_accuracy"}  # what is not read online
-OF_THE_PROBE = {"accuracy", "mass", "mass_best", "fourier"}  # what is not read without an observer
 Weights = Mapping[str, np.ndarray]
 Row = dict[str, float]
 
@@ -55,19 +53,23 @@ def read_scores(scores: Float[np.ndarray, "A T1 H"], first: Float[np.ndarray, "A
     return {"spread": float((high - low).max()), "movement": float(np.abs(scores - first).max())}
 
 
+def read_probe(probe: Observation, outputs: Float[np.ndarray, "P"]) -> Row:
+    """The share of right answers, and of Fourier weight on the target's own characters where these are given."""
+    row = {"accuracy": float(((outputs > 0) == probe.labels).mean())}
+    if probe.shows_target:
+        centred = outputs - outputs.mean()
+        weight, total = ((centred @ probe.characters) ** 2).sum(), (centred**2).sum()
+        row["fourier"] = float(weight / max(total, 1e-30))
+    return row
+
+
 def read_mass(scores: Float[np.ndarray, "A T1 H"], probe: Observation, log_mass: Float[np.ndarray, "P H"]) -> Row:
     """The share of attention on the relevant positions: on average over the heads, and of the head with most."""
+    if not probe.shows_target:
+        return {}
     shown = probe.inputs[:, probe.positions]
     shares = np.exp(scores[shown, probe.positions] - log_mass[:, None, :]).sum(axis=1).mean(axis=0)
     return {"mass": float(shares.mean()), "mass_best": float(shares.max())}
-
-
-def read_probe(probe: Observation, outputs: Float[np.ndarray, "P"]) -> Row:
-    """How the probe is answered: the share of right answers, and of Fourier weight on the target's own characters."""
-    centred = outputs - outputs.mean()
-    weight, total = ((centred @ probe.characters) ** 2).sum(), (centred**2).sum()
-    right = (outputs > 0) == probe.labels
-    return {"accuracy": float(right.mean()), "fourier": float(weight / max(total, 1e-30))}
 
 
 def read_set(labels: Float[np.ndarray, "m"], outputs: Float[np.ndarray, "m"]) -> Row:
@@ -81,7 +83,6 @@ def weight_norm(weights: Weights) -> float:
     return math.sqrt(sum(float(np.vdot(array, array)) for array in weights.values()))
 
 
-def as_numbers(row: Row, left_out: set[str]) -> Reading:
-    """One reading as plain numbers; what was not read, or is no number, is left out."""
-    named = {name: row[name] for name in READINGS if name in row and name not in left_out}
-    return {name: value for name, value in named.items() if math.isfinite(value)}
+def as_numbers(row: Row) -> Reading:
+    """One reading in the order of READINGS; what is not finite is left out."""
+    return {name: row[name] for name in READINGS if name in row and math.isfinite(row[name])}

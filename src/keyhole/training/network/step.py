@@ -17,11 +17,10 @@ from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import Parameters
 from keyhole.training.network.dropping import Dropout, draw_dropout
 from keyhole.training.network.network import apply, path_norm
-from keyhole.training.network.prepare import FreshSamples, TrainingSet
+from keyhole.training.network.prepare import Batch, Data
 
-Data = Any  # a TrainingSet or FreshSamples, as the form of the loop wants it
+DrawBatch = Callable[[TransformerSettings, Array, Array], Array]  # of a training set of this size, by a key
 Network = Callable[[TransformerSettings, Parameters, Array, Any], Array]
-Batch = tuple[Array, Array, Array]  # inputs, labels, and the weight of each in the loss
 
 
 class Rates(NamedTuple):
@@ -50,27 +49,25 @@ class Draw(NamedTuple):
     dropout: Dropout
 
 
-class Source(NamedTuple):
-    """Where batches come from: what is drawn ahead for one, and the batch that it decides."""
-
-    draw: Callable[[TransformerSettings, Array, Array], Array]
-    batch: Callable[[TransformerSettings, Data, int, Array], Batch]
-
-
 def draw_stretch(
-    source: Source, settings: TransformerSettings, count: int, size: Int[Array, ""], walk: Array, first: Int[Array, ""]
+    draw_batch: DrawBatch,
+    settings: TransformerSettings,
+    count: int,
+    size: Int[Array, ""],
+    walk: Array,
+    first: Int[Array, ""],
 ) -> Draw:
     """What is random in the `every` steps from the first, of a training set of this size in batches of `count`."""
 
     def draw(step: Array) -> Draw:
         ahead, drop = jax.random.split(jax.random.fold_in(walk, step))
-        return Draw(source.draw(settings, size, ahead), draw_dropout(settings, count, drop))
+        return Draw(draw_batch(settings, size, ahead), draw_dropout(settings, count, drop))
 
     return jax.vmap(draw)(first + jnp.arange(settings.every, dtype=jnp.int32))
 
 
 def run_stretch(
-    source: Source, settings: TransformerSettings, context: int, data: Data, rates: Rates, state: State, draws: Draw
+    settings: TransformerSettings, context: int, data: Data, rates: Rates, state: State, draws: Draw
 ) -> tuple[State, Float[Array, "steps"]]:
     """A step for each of the draws; their losses are the reading.
 
@@ -79,7 +76,7 @@ def run_stretch(
     optimizer = optimizer_of(settings)
 
     def step(state: State, draw: Draw) -> tuple[State, Array]:
-        batch = source.batch(settings, data, context, draw.batch)
+        batch = data.batch(settings, context, draw.batch)
         return advance(settings, optimizer, rates, state, batch, draw.dropout, view=turn_positions)
 
     last, losses = jax.lax.scan(step, _turn_state(state), draws)
@@ -160,45 +157,3 @@ def _schedule(settings: TransformerSettings, rates: Rates, step: Array) -> Array
     if settings.schedule == "constant":
         return rise
     return rise * (1 + jnp.cos(jnp.pi * jnp.minimum(1.0, step / rates.steps))) / 2
-
-
-def draw_rows(settings: TransformerSettings, size: Int[Array, ""], key: Array) -> Array:
-    """Which rows of the training set make the batch; of the whole set nothing is drawn."""
-    return jax.random.randint(key, (settings.batch,), 0, size) if settings.batch else key
-
-
-def batch_of_rows(settings: TransformerSettings, data: TrainingSet, _context: int, rows: Array) -> Batch:
-    """Inputs, labels and weights of one step: some rows of the training set, or all of it."""
-    if not settings.batch:
-        return data.inputs, data.labels, present_rows(len(data.labels), data.size) / data.size
-    return data.inputs[rows], data.labels[rows], jnp.full(settings.batch, 1 / settings.batch)
-
-
-def draw_key(_settings: TransformerSettings, _size: Int[Array, ""], key: Array) -> Array:
-    """The key itself: fresh inputs are as long as the context, and drawn when the step is made."""
-    return key
-
-
-def fresh_batch(settings: TransformerSettings, data: FreshSamples, context: int, key: Array) -> Batch:
-    """Inputs, labels and weights of one step: fresh inputs, their labels with noise."""
-    symbols, noise = jax.random.split(key)
-    count = settings.batch
-    if len(data.ends) == 2:  # sixteen random bits decide a bit; its probability is within 2⁻¹⁷ of the one asked for
-        drawn = jax.random.bits(symbols, (count, context), jnp.uint16).astype(jnp.float32)
-        inputs = (drawn >= jnp.round(data.ends[0] * 2**16)).astype(jnp.uint8)
-    else:
-        drawn = jax.random.uniform(symbols, (count, context))
-        inputs = (drawn[:, :, None] >= data.ends[:-1]).sum(-1).astype(jnp.uint8)
-    bits = data.letters[inputs[:, data.positions]]
-    labels = data.table[data.offset + bits @ data.weights]
-    flipped = jax.random.bernoulli(noise, data.noise, (count,))
-    return inputs, jnp.where(flipped, 1 - labels, labels), jnp.full(count, 1 / count)
-
-
-def present_rows(count: int, size: Array) -> Float[Array, "M"]:
-    """1 for each row of the training set, 0 for each of its padding."""
-    return (jnp.arange(count) < size).astype(jnp.float32)
-
-
-FROM_A_SET = Source(draw_rows, batch_of_rows)
-FRESH = Source(draw_key, fresh_batch)
