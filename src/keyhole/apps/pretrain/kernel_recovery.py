@@ -4,19 +4,18 @@ Tokens are pairs of a key on the sphere and a value; the value of the last is ma
 Vᵀ(𝔎 + λI)⁻¹𝔎(K, q) with 𝔎 = exp((aᵀb − 1)/γ); parameters are log γ and log λ, trained by squared error.
 """
 
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from keyhole.apps.pretrain.latent_heads import minimise
-from keyhole.apps.pretrain.tasks import result, samples_of
+from keyhole.apps.pretrain.tasks import Outcome, PretrainingTask, samples_of
 from keyhole.arrays import Float
-from keyhole.errors import ArgumentError
+from keyhole.latent.masking import require_mask
 from keyhole.latent.models import SphereProcess
-from keyhole.sweeps.runs import RunResult, RunSpec
+from keyhole.sweeps.runs import RunSpec
 from keyhole.training.learners import Method
 
 JUDGED = 500  # sequences on which a run is judged
@@ -40,21 +39,15 @@ class KernelHead(Method):
 
 
 @dataclass(frozen=True)
-class KernelRecovery:
+class KernelRecovery(PretrainingTask):
     """Learn the bandwidth and the ridge of a Gaussian process on the sphere from masked values."""
 
     temperature: float = 0.5  # γ
     prior_variance: float = 1.0  # τ²
     noise_variance: float = 0.09  # σ²
 
-    @property
-    def name(self) -> str:
-        """How a person names it."""
-        return "kernel"
-
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        return {"pretraining": "kernel recovery", **asdict(self)}
+    kind = "kernel recovery"
+    name = "kernel"
 
     @property
     def model(self) -> SphereProcess:
@@ -66,14 +59,10 @@ class KernelRecovery:
         """The pair log γ, log σ²/τ²: with it the prediction is the posterior mean."""
         return np.log([self.temperature, self.noise_variance / self.prior_variance])
 
-    def make(self, spec: RunSpec) -> RunResult:
+    def measure(self, spec: RunSpec) -> Outcome:
         """Train on a drawn sample."""
-        began = time.perf_counter()
         head = cast("KernelHead", spec.learner)
-        if spec.context < 2:
-            raise ArgumentError(
-                "Sequences of 1 token were asked for; masking needs at least 2, one to predict and one to read."
-            )
+        require_mask(spec.context, 1)
         _, drawn, learning, fresh = spec.seeds()
         tokens = self.model.sample(samples_of(spec), spec.context, np.random.default_rng(drawn)).tokens
         starts = head.spread * np.random.default_rng(learning).normal(size=(head.starts, 2))
@@ -85,7 +74,7 @@ class KernelRecovery:
         reached, best = (kernel_loss(at, unseen)[0] for at in (minimum.parameters, self.truth))
         blind = float(np.square(unseen[:, -1, 3:]).sum(axis=1).mean()) / 2
         share = 1 - (reached - best) / (blind - best)
-        return result(began, share, fitted=True, steps=minimum.steps, words=self.name, numbers=numbers)
+        return Outcome(share, numbers, steps=minimum.steps)
 
 
 def kernel_loss(

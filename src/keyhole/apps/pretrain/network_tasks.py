@@ -5,18 +5,17 @@ by log loss, numbers by squared error. Excess risks are distances from the Bayes
 every vector of counts where those are few, else over drawn sequences.
 """
 
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import comb
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from keyhole.apps.pretrain.probe import linear_probe
-from keyhole.apps.pretrain.tasks import Rows, result
+from keyhole.apps.pretrain.tasks import Outcome, PretrainingTask, Rows
 from keyhole.errors import ArgumentError
 from keyhole.latent.models import FiniteModel, GaussianLocation, count_vectors
-from keyhole.sweeps.runs import RunResult, RunSpec
+from keyhole.sweeps.runs import RunSpec
 from keyhole.training.learners import SetSettings
 
 EXACT = 1200  # count vectors that are judged one by one; where there are more, sequences are drawn
@@ -60,7 +59,7 @@ class NetworkModel:
 
 
 @dataclass(frozen=True)
-class NetworkTask:
+class NetworkTask(PretrainingTask):
     """Train a network on sequences of mixed lengths, and judge it at lengths it saw and at others."""
 
     model: NetworkModel
@@ -68,21 +67,17 @@ class NetworkTask:
     judged: tuple[int, ...]
     question: Question = "latent"
     probe: int = 0  # tokens at which the posterior is looked for in the network; 0: at lengths as trained on
+    kind = "network"
 
     @property
     def name(self) -> str:
         """How a person names it."""
         return f"network:{self.question}"
 
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        return {"pretraining": "network", **asdict(self)}
-
-    def make(self, spec: RunSpec) -> RunResult:
+    def measure(self, spec: RunSpec) -> Outcome:
         """Train from a random start, probing the network before, half way and after, and judge it."""
         from keyhole.training.network.sets import Batches, train_slowly
 
-        began = time.perf_counter()
         settings, model = cast("SetSettings", spec.learner), self.model.make()
         _, drawn, learning, fresh = spec.seeds()
         rng = np.random.default_rng(drawn)
@@ -119,15 +114,7 @@ class NetworkTask:
             numbers[f"excess@{length}"] / numbers[f"gain@{length}"] for length in self.judged if length in self.lengths
         ]
         share = 1 - max(seen, default=0.0)
-        return result(
-            began,
-            share,
-            fitted=True,
-            steps=settings.steps,
-            words=self.name,
-            numbers=numbers,
-            weights=course[-1].parameters,
-        )
+        return Outcome(share, numbers, settings.steps, weights=course[-1].parameters)
 
     def sample(self, n: int, longest: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Sequences as vectors, and their targets."""

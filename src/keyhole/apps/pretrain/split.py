@@ -5,35 +5,20 @@ generalization  what the head of least training loss loses to that best head
 optimisation    what training, stopped as it was, loses to the head of least training loss; it may be negative
 """
 
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from keyhole.apps.pretrain.latent_heads import LatentHead, Minimum, minimise
-from keyhole.apps.pretrain.tasks import FiniteTask, entropy_of_blocks, result, samples_of
-from keyhole.errors import ArgumentError
-from keyhole.estimate import Estimate
+from keyhole.apps.pretrain.tasks import FiniteTask, Outcome, entropy_of_blocks, samples_of
 from keyhole.latent.masking import MaskedTable, draw_table, masked_loss, parameters_of, population_table
 from keyhole.latent.models import FiniteModel
-from keyhole.sweeps.runs import RunResult, RunSpec
+from keyhole.sweeps.runs import RunSpec
 
 MORE = 4  # starts beside the head's own, where the least training loss there is is wanted
 MANY = 8  # starts on the law itself
-REACH = 1.96  # standard errors of a 95 % interval
-
-
-@dataclass(frozen=True)
-class RiskSplit:
-    """The parts of an excess log loss in nats, averaged over training sets, with 95 % intervals; they add up."""
-
-    bayes_loss: float
-    approximation: float
-    generalization: Estimate
-    optimisation: Estimate
-    excess: Estimate
 
 
 @dataclass(frozen=True)
@@ -41,19 +26,15 @@ class RiskParts(FiniteTask):
     """Predict the last `block` letters by log loss, and split the excess of each training set into its parts."""
 
     block: int = 1
+    kind = "parts of a risk"
 
     @property
     def name(self) -> str:
         """How a person names it."""
         return f"parts:{self.block}"
 
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        return {"pretraining": "parts of a risk", **asdict(self)}
-
-    def make(self, spec: RunSpec) -> RunResult:
+    def measure(self, spec: RunSpec) -> Outcome:
         """Train on a drawn sample; the least training loss is sought from more starts and the law's own minimum."""
-        began = time.perf_counter()
         head, model = cast("LatentHead", spec.learner), self.model
         _, drawn, learning, _ = spec.seeds()
         rng = np.random.default_rng(learning)
@@ -75,14 +56,7 @@ class RiskParts(FiniteTask):
             "train_gap": trained.loss - least.loss,
         }
         share = 1 - numbers["excess"] / (entropy_of_blocks(model, self.block) - bayes)
-        return result(
-            began,
-            share,
-            fitted=trained.loss <= least.loss + 1e-7,
-            steps=trained.steps,
-            words=self.name,
-            numbers=numbers,
-        )
+        return Outcome(share, numbers, trained.steps, fitted=trained.loss <= least.loss + 1e-7)
 
 
 @cache
@@ -96,21 +70,3 @@ def best_of_class(task: RiskParts, values: int, length: int) -> tuple[MaskedTabl
         shares = truth.prior[repeated] / np.bincount(repeated)[repeated]
         return population, bayes, Minimum(parameters_of(FiniteModel(truth.emission[:, repeated], shares)), bayes, 0)
     return population, bayes, LatentHead(values, MANY).fit(population, np.random.default_rng(0))
-
-
-def split_risk(
-    truth: FiniteModel, head: LatentHead, length: int, n: int, *, block: int = 1, repeats: int = 20, seed: int = 0
-) -> RiskSplit:
-    """Split the excess log loss of a head trained on n sequences of `length` letters, `block` of them masked."""
-    if n < 1 or repeats < 2:
-        raise ArgumentError(f"{repeats} training sets of {n} sequences were asked for; use at least 2 of at least 1.")
-    task = RiskParts(tuple(map(tuple, truth.emission.tolist())), tuple(truth.prior.tolist()), block)
-    made = [task.make(RunSpec(task, head, length, n, each)).numbers for each in range(seed, seed + repeats)]
-    parts = {name: np.array([each[name] for each in made]) for name in made[0]}
-    generalization, optimisation, excess = (_mean(parts[name]) for name in ("generalization", "optimisation", "excess"))
-    return RiskSplit(made[0]["bayes_loss"], made[0]["approximation"], generalization, optimisation, excess)
-
-
-def _mean(values: np.ndarray) -> Estimate:
-    middle, reach = float(values.mean()), REACH * float(values.std(ddof=1)) / len(values) ** 0.5
-    return Estimate(middle, middle - reach, middle + reach)

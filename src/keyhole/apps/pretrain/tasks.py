@@ -1,10 +1,10 @@
-"""Tasks of pretraining as runs of the lab: each is a latent model and a question, and makes its runs itself.
+"""Tasks of pretraining as runs: each is a latent model and a question, and makes its runs itself.
 
-What `accuracy` is for other runs, is here the share of what the Bayes answer saves over knowing nothing that the run
-saves: 1 for the Bayes answer, 0 for a constant.
+The `accuracy` of such a run is (constant loss − its loss)/(constant loss − Bayes loss).
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -27,6 +27,7 @@ from keyhole.latent.masking import (
     pooled_excess,
     pooled_risk,
     population_table,
+    require_mask,
     sink_standard_error,
 )
 from keyhole.latent.models import FiniteModel, GaussianLocation, Polya, letter_counts
@@ -38,31 +39,54 @@ Rows = tuple[tuple[float, ...], ...]
 OPTIMISED = 1e-7  # nats by which a training loss may exceed the best known one, and count as optimised
 
 
-def result(
-    began: float,
-    share: float,
-    *,
-    fitted: bool,
-    steps: int,
-    words: str,
-    numbers: dict[str, float],
-    weights: Mapping[str, np.ndarray] | None = None,
-) -> RunResult:
-    """A finished run of pretraining."""
-    return RunResult(
-        success=share >= SUCCESS,
-        fitted=fitted,
-        accuracy=share,
-        train_accuracy=None,
-        steps=steps,
-        seconds=time.perf_counter() - began,
-        function=words,
-        positions=(),
-        numbers=numbers,
-        readings=(),
-        weights=weights,
-        weights_digest=None if weights is None else digest(weights),
-    )
+@dataclass(frozen=True)
+class Outcome:
+    """What a task measured of one run."""
+
+    share: float  # of what the Bayes answer saves over a constant one that the run saves
+    numbers: dict[str, float]
+    steps: int = 0
+    fitted: bool = True
+    words: str = ""  # the name of the task, if empty
+    weights: Mapping[str, np.ndarray] | None = None
+
+
+class PretrainingTask(ABC):
+    """A latent model and a question, as a frozen dataclass of plain numbers, which name and seed its runs."""
+
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """How a person names it."""
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain values."""
+        return {"pretraining": self.kind, **asdict(cast("Any", self))}
+
+    @abstractmethod
+    def measure(self, spec: RunSpec) -> Outcome:
+        """Train a learner on drawn data, and judge it."""
+
+    def make(self, spec: RunSpec) -> RunResult:
+        """Make one run."""
+        began = time.perf_counter()
+        outcome = self.measure(spec)
+        return RunResult(
+            success=outcome.share >= SUCCESS,
+            fitted=outcome.fitted,
+            accuracy=outcome.share,
+            train_accuracy=None,
+            steps=outcome.steps,
+            seconds=time.perf_counter() - began,
+            function=outcome.words or self.name,
+            positions=(),
+            numbers=outcome.numbers,
+            readings=(),
+            weights=outcome.weights,
+            weights_digest=None if outcome.weights is None else digest(outcome.weights),
+        )
 
 
 def samples_of(spec: RunSpec) -> int:
@@ -73,7 +97,7 @@ def samples_of(spec: RunSpec) -> int:
 
 
 @dataclass(frozen=True)
-class FiniteTask:
+class FiniteTask(PretrainingTask):
     """A finite latent model as plain numbers, which name and seed runs."""
 
     emission: Rows
@@ -94,19 +118,15 @@ class MaskedLetters(FiniteTask):
     """
 
     block: int = 1
+    kind = "masked letters"
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """The task and its mask."""
         return f"masked:{self.block}"
 
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        return {"pretraining": "masked letters", **asdict(self)}
-
-    def make(self, spec: RunSpec) -> RunResult:
+    def measure(self, spec: RunSpec) -> Outcome:
         """Train on a drawn sample, and judge over every context."""
-        began = time.perf_counter()
         head, model = cast("LatentHead", spec.learner), self.model
         _, drawn, learning, _ = spec.seeds()
         table = draw_table(
@@ -127,32 +147,23 @@ class MaskedLetters(FiniteTask):
             fitted = numbers["train_gap"] <= OPTIMISED
         blind = entropy_of_blocks(model, self.block) - exact
         share = 1 - excess / blind if blind > 0 else 1.0
-        return result(
-            began,
-            share,
-            fitted=fitted,
-            steps=found.steps,
-            words=f"{len(model.prior)} latents, {model.letters} letters",
-            numbers=numbers,
-        )
+        words = f"{len(model.prior)} latents, {model.letters} letters"
+        return Outcome(share, numbers, found.steps, fitted, words)
 
 
 @dataclass(frozen=True)
-class SinkRecovery:
+class SinkRecovery(PretrainingTask):
     """Train a head with a sink on masked tokens of a Pólya urn (`letters`) or a Gaussian location."""
 
     letters: bool
     parameters: tuple[float, ...]  # α; or τ², σ² of a location around 0
     width: int = 1  # coordinates of the location
+    kind = "sink recovery"
 
     @property
     def name(self) -> str:
         """How a person names it."""
         return "sink:polya" if self.letters else "sink:gaussian"
-
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        return {"pretraining": "sink recovery", **asdict(self)}
 
     @property
     def model(self) -> Polya | GaussianLocation:
@@ -167,14 +178,10 @@ class SinkRecovery:
         """The exact logit: log α₀ of an urn, log σ²/τ² of a location."""
         return log(self.model.pooling.ridge)
 
-    def make(self, spec: RunSpec) -> RunResult:
+    def measure(self, spec: RunSpec) -> Outcome:
         """Train on a drawn sample; the masked token is the last."""
-        began = time.perf_counter()
         head, model, tokens = cast("SinkHead", spec.learner), self.model, spec.context - 1
-        if tokens < 1:
-            raise ArgumentError(
-                "Sequences of 1 token were asked for; masking needs at least 2, one to predict and one to read."
-            )
+        require_mask(spec.context, 1)
         _, drawn, learning, _ = spec.seeds()
         sample = model.sample(samples_of(spec), spec.context, np.random.default_rng(drawn)).tokens
         if isinstance(model, Polya):
@@ -196,7 +203,7 @@ class SinkRecovery:
         pooling = model.pooling
         gap = pooling.gap(tokens, tokens / (tokens + float(np.exp(logit)))) or 0.0  # of the logit alone
         gain = pooling.signal - pooling.error(tokens, tokens / (tokens + pooling.ridge))
-        return result(began, 1 - gap / gain, fitted=True, steps=found.steps, words=self.name, numbers=numbers)
+        return Outcome(1 - gap / gain, numbers, found.steps)
 
 
 @dataclass(frozen=True)
@@ -204,7 +211,7 @@ class LeastSquares(Method):
     """Least squares on the mean of the tokens (tied), or on all of them side by side."""
 
     tied: bool
-    packages: ClassVar[tuple[str, ...]] = ("numpy",)
+    packages = ("numpy",)
 
     @property
     def name(self) -> str:
@@ -213,7 +220,7 @@ class LeastSquares(Method):
 
 
 @dataclass(frozen=True)
-class PooledLabels:
+class PooledLabels(PretrainingTask):
     """Predict a label of a Gaussian location from its tokens; a run is `repeats` training sets."""
 
     repeats: int = 50
@@ -221,24 +228,16 @@ class PooledLabels:
     prior_variance: float = 1.0
     noise_variance: float = 1.0
     label_variance: float = 0.25
-
-    @property
-    def name(self) -> str:
-        """How a person names it."""
-        return "pooled-labels"
-
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        return {"pretraining": "supervised labels of a location", **asdict(self)}
+    kind = "supervised labels of a location"
+    name = "pooled-labels"
 
     @property
     def model(self) -> PooledSquares:
         """The law of tokens and labels."""
         return PooledSquares(self.width, self.prior_variance, self.noise_variance, self.label_variance)
 
-    def make(self, spec: RunSpec) -> RunResult:
+    def measure(self, spec: RunSpec) -> Outcome:
         """Fit every training set, and average the exact excess risks."""
-        began = time.perf_counter()
         learner, model = cast("LeastSquares", spec.learner), self.model
         rng = np.random.default_rng(spec.seeds()[1])
         sets = (model.sample(samples_of(spec), spec.context, rng) for _ in range(self.repeats))
@@ -250,7 +249,7 @@ class PooledLabels:
             "bayes_risk": risk,
         }
         share = 1 - numbers["excess"] / (self.prior_variance + self.label_variance - risk)
-        return result(began, share, fitted=True, steps=0, words=learner.name, numbers=numbers)
+        return Outcome(share, numbers, words=learner.name)
 
 
 @dataclass(frozen=True)
@@ -266,15 +265,12 @@ class TransferTask(FiniteTask):
     labels: int = 200
     block: int = 1
     corruption: float = 0.0
+    kind = "transfer"
 
     @property
     def name(self) -> str:
         """How a person names it."""
         return f"transfer:{self.block}"
-
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        return {"pretraining": "transfer", **asdict(self)}
 
     @property
     def corrupted(self) -> np.ndarray:
@@ -282,9 +278,8 @@ class TransferTask(FiniteTask):
         emission = np.array(self.emission)
         return np.asarray((1 - self.corruption) * emission + self.corruption / len(emission))
 
-    def make(self, spec: RunSpec) -> RunResult:
+    def measure(self, spec: RunSpec) -> Outcome:
         """Pretrain and transfer."""
-        began = time.perf_counter()
         model, learner = self.model, spec.learner
         if not 0 <= self.corruption < 1 or (self.corruption and isinstance(learner, LatentHead)):
             raise ArgumentError(
@@ -320,7 +315,7 @@ class TransferTask(FiniteTask):
         )
         numbers = asdict(found_there)
         share = 1 - found_there.fitted_head / found_there.blind
-        return result(began, share, fitted=True, steps=steps, words=self.name, numbers=numbers)
+        return Outcome(share, numbers, steps)
 
 
 @cache
