@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import combinations
-from math import comb, sqrt
+from math import comb
 
 import numpy as np
 import pytest
@@ -10,33 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.boolean import fourier
-from keyhole.boolean.families import conjunction, majority, parity, random_junta, threshold
+from keyhole.boolean.families import conjunction, majority, parity, random_junta
 from keyhole.boolean.fourier import (
-    biased_spectrum,
     binomial_law,
     degree,
     fourier_weight,
     integer_spectrum,
-    noise_stability,
     sign_spectrum,
     spectrum,
 )
 from keyhole.boolean.function import constant, from_levels, from_table
-from keyhole.errors import AssumptionError, FormulaError
+from keyhole.errors import FormulaError
 
 from helpers.oracles import (
-    biased_coefficient,
     character,
     coefficient,
     counting_weights,
     ones,
-    probability,
     sign_coefficient,
-    stability,
     table_from_number,
     weights,
 )
-from helpers.strategies import countings, functions, tables
+from helpers.strategies import countings, functions
 
 UNIT = 2.0**-53
 
@@ -161,47 +156,6 @@ def test_parseval_with_thousands_of_literals(s):
         assert np.abs(found[::2]).max() < 100 * UNIT * s
 
 
-@given(tables(most=5), st.sampled_from([-1.0, -0.5, 0.0, 0.25, 0.75, 1.0]))
-def test_noise_stability_by_definition(drawn, correlation):
-    """Σ ρ^k W_k is E[F(b) F(b')] over all pairs of inputs."""
-    function = from_table(*drawn)
-    expected = stability(function.table.tolist(), Fraction(correlation))
-    assert noise_stability(function, correlation) == pytest.approx(float(expected), abs=256 * UNIT)
-
-
-@given(functions(most=5), st.sampled_from([0.1, 0.5, 0.7937005, 0.96]))
-def test_biased_coefficients_by_definition(function, p):
-    """f̂_p(S) = E[f φ_S], f̂_p(∅) = P(f = 1), and Parseval: the φ_S are orthonormal."""
-    found, table = biased_spectrum(function, p), function.table.tolist()
-    expected = [biased_coefficient(table, mask, p) for mask in range(len(table))]
-    assert found == pytest.approx(expected, abs=1e-12)  # |φ| ≤ 5 and five factors: 5⁵ units of rounding, 2⁵ terms
-    assert found[0] == pytest.approx(probability(table, p), abs=1e-14)
-    assert (found**2).sum() == pytest.approx(probability(table, p), abs=1e-14)
-
-
-@given(functions(most=6))
-def test_no_bias_is_uniform(function):
-    """At p = ½ the two spectra agree up to the sign (−1)^|S|."""
-    signs = [(-1) ** ones(mask) for mask in range(1 << function.sparsity)]
-    assert biased_spectrum(function, 0.5) == pytest.approx(signs * spectrum(function), abs=256 * UNIT)
-
-
-@pytest.mark.parametrize("s", [1, 2, 3, 5])
-@pytest.mark.parametrize("p", [0.1, 0.5, 0.7937005])
-def test_biased_conjunctions(s, p):
-    """For AND: f̂_p(S) = p^{s−|S|} (p(1−p))^{|S|/2}."""
-    expected = [p ** (s - ones(m)) * sqrt(p * (1 - p)) ** ones(m) for m in range(1 << s)]
-    assert biased_spectrum(conjunction(tuple(range(s))), p) == pytest.approx(expected, rel=1e-13)
-
-
-def test_conjunction_of_three_at_its_balanced_bias():
-    """AND_3 at p = 2^{−1/3}: 0.5, 0.2549123, 0.1299605, 0.0662571 by size, squares summing to ½."""
-    found = biased_spectrum(conjunction((0, 1, 2)), 2 ** (-1 / 3))
-    assert found[[0, 1, 3, 7]] == pytest.approx([0.5, 0.2549123, 0.1299605, 0.0662571], abs=5e-8)
-    assert (found**2).sum() == pytest.approx(0.5, abs=1e-15)
-    assert (found[1::2] ** 2).sum() == pytest.approx(0.1031497, abs=5e-8)
-
-
 def test_conjunction_of_three():
     """AND_3 under uniform bits: f̂(S) = (−1)^|S|/8."""
     assert spectrum(conjunction((4, 5, 6))).tolist() == [(-1) ** ones(m) / 8 for m in range(8)]
@@ -264,15 +218,9 @@ def test_twenty_positions():
     ("ask", "error", "sentence"),
     [
         (lambda: spectrum(majority(tuple(range(25)))), FormulaError, "function of 25 positions .* weight by degree"),
-        (lambda: biased_spectrum(threshold(2, tuple(range(30))), 0.3), FormulaError, "function of 30 positions"),
-        (lambda: biased_spectrum(parity((1,)), 0.0), AssumptionError, "0.0 were asked for; .* strictly between"),
-        (lambda: biased_spectrum(parity((1,)), 1.0), AssumptionError, "strictly between 0 and 1"),
-        (lambda: biased_spectrum(parity((1,)), float("nan")), AssumptionError, "strictly between 0 and 1"),
-        (lambda: noise_stability(parity((1,)), 1.5), AssumptionError, "correlation of 1.5 was asked for; .* lie in"),
-        (lambda: noise_stability(parity((1,)), float("nan")), AssumptionError, "correlations lie in"),
     ],
 )
 def test_refusals(ask, error, sentence):
-    """Too many coefficients, and numbers that are no probability or correlation."""
+    """Too many coefficients."""
     with pytest.raises(error, match=sentence):
         ask()

@@ -20,12 +20,11 @@ from keyhole.boolean.function import (
     from_table,
     literal,
     move,
-    restrict,
     spread,
 )
 from keyhole.errors import FormulaError
 
-from helpers.oracles import bit, table_from_number
+from helpers.oracles import bit
 from helpers.strategies import FAR, countings, functions, literals, tables
 
 NEAR = 5  # functions of the positions 0..5 overlap often, and all 64 inputs can be tried
@@ -98,48 +97,6 @@ def test_boolean_algebra(f, g, h):
     assert hash(f & g) == hash(g & f)
 
 
-@given(functions(), st.integers(0, FAR), st.data())
-def test_shannon_expansion(f, place, data):
-    """Any f = (x & f with x = 1) | (~x & f with x = 0), for positions that matter and positions that do not."""
-    if f.positions:
-        place = data.draw(st.sampled_from((place, *f.positions)))
-    x, zero, one = literal(place), restrict(f, {place: False}), restrict(f, {place: True})
-    assert (x & one) | (~x & zero) == f
-    assert place not in {*zero.positions, *one.positions}
-
-
-@given(near, st.dictionaries(st.integers(0, NEAR), st.booleans()))
-def test_restriction_fixes_bits(f, fixed):
-    """The restriction at b is f at b with the fixed bits overwritten."""
-    inputs = INPUTS.copy()
-    for place, value in fixed.items():
-        inputs[:, place] = value
-    assert restrict(f, fixed)(INPUTS).tolist() == f(inputs).tolist()
-
-
-@pytest.mark.slow
-def test_all_restrictions_of_three_bits(unchecked):
-    """Every function of three bits with every choice of fixed bits; many of them count negated literals."""
-    del unchecked
-    inputs = np.array(list(product((False, True), repeat=3)))
-    choices = list(product((None, False, True), repeat=3))
-    for number in range(256):
-        f = from_table((0, 1, 2), np.array(table_from_number(number, 3)))
-        for choice in choices:
-            fixed = {place: value for place, value in enumerate(choice) if value is not None}
-            there = np.array([[bits[i] if v is None else v for i, v in enumerate(choice)] for bits in inputs])
-            assert restrict(f, fixed)(inputs).tolist() == f(there).tolist()
-
-
-def test_restricting_long_counting_functions():
-    """Fixing a literal true lowers the count still needed by one; fixing it false lowers what is left."""
-    signs = (False, *(place % 2 == 1 for place in range(1, 100)))
-    f = from_levels(tuple(range(100)), tuple(j >= 40 for j in range(101)), signs)
-    fixed = {1: False, 2: True, 3: False, 4: False}  # literals true, true, true, false
-    places = (0, *range(5, 100))
-    assert restrict(f, fixed) == from_levels(places, tuple(j >= 37 for j in range(97)), tuple(signs[i] for i in places))
-
-
 @given(near, st.permutations(range(20, 30)))
 def test_moving_renames_positions(f, order):
     """The moved function reads at the new place what the old one read at the old place; moving back restores it."""
@@ -203,7 +160,6 @@ def test_counting_functions_join_without_a_table():
     for joined in (low ^ odd, odd ^ low):
         assert joined == from_levels(places, tuple((j >= 60) != (j % 2 == 1) for j in range(201)), signs)
     assert majority(places) & constant(value=True) == majority(places)
-    assert restrict(majority(places), dict.fromkeys(range(198), False)) == constant(value=False)
 
 
 def test_an_odd_number_of_negations_flips_a_parity():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keyhole.boolean import influence as code
 from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta
-from keyhole.boolean.fourier import biased_spectrum, fourier_weight, sign_spectrum, spectrum
+from keyhole.boolean.fourier import fourier_weight, sign_spectrum, spectrum
 from keyhole.boolean.function import constant, from_levels, from_table
 from keyhole.boolean.influence import average_sensitivity, count_law, influences, largest_sensitivity
 from keyhole.errors import AssumptionError
@@ -86,14 +86,6 @@ def test_influence_is_fourier_weight(function):
         assert found == pytest.approx(4 * (spectrum(function)[inside] ** 2).sum(), abs=SLACK)
     weight = fourier_weight(function)
     assert average_sensitivity(function) == pytest.approx(np.arange(len(weight)) @ weight, abs=100 * SLACK)
-
-
-@given(functions(most=6), st.sampled_from([0.1, 0.5, 0.7937005]))
-def test_biased_influence_is_another_number(function, p):
-    """Σ_{S∋i} f̂_p(S)² = p(1−p) Inf_i."""
-    masks, found = np.arange(1 << function.sparsity), biased_spectrum(function, p) ** 2
-    for i, flip in enumerate(influences(function, p)):
-        assert found[(masks >> i) & 1 == 1].sum() == pytest.approx(p * (1 - p) * flip, abs=SLACK)
 
 
 def test_total_influence_of_thousands():

@@ -22,7 +22,6 @@ from keyhole.bounds import (
     kept_share,
     rivals,
     sample_size,
-    with_tokens,
 )
 from keyhole.bounds.finite import EXACT_UP_TO, certificate_nats, exact_error
 from keyhole.decimals import at_least, at_most, brief, surely
@@ -280,7 +279,7 @@ def _at(norms: NormSource, context: int | None) -> NormProfile:
         raise AssumptionError(
             f"The norms of {norms.name} have a context of {norms.context}, and {context} was given; leave it out."
         )
-    return with_tokens(norms.profile, context + norms.profile.constant_tokens)
+    return replace(norms.profile, tokens=context + norms.profile.constant_tokens)
 
 
 def _samples(norms: NormSource, samples: Real | None, law: str | Real | None) -> Real:

@@ -1,16 +1,11 @@
-"""Heads read as decision lists: how answers print and draw them."""
+"""Heads read as decision lists: how answers print them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from keyhole.decimals import at_most, brief
-from keyhole.errors import ArgumentError
-from keyhole.figure import Axis, Figure, Row
 from keyhole.prover.extraction import HeadReading, Ring
 from keyhole.show.answer import Show
 
-TITLE = "What the head looks at, in the order in which it looks"
 STATED = (1, 8, 64)  # depths of cuts that are printed
 MEANING = (
     "A head's value equals the average of a decision list over random orders of its lines: the first line that applies "
@@ -56,35 +51,3 @@ def _line(ring: Ring) -> str:
     if ring.position is None:
         return f"{ring.count} lines, one per other position: if {ring.symbol}, {output}"
     return f"look at x{ring.position}: if it is {ring.symbol}, {output}"
-
-
-def _pair(ring: Ring) -> str:
-    """A pair of position and symbol in a few characters."""
-    if ring.symbol is None:
-        return "[CLS]"
-    return f"others={ring.symbol}" if ring.position is None else f"x{ring.position}={ring.symbol}"
-
-
-def lists_record(heads: Sequence[HeadReading] | None) -> list[dict[str, Any]] | None:
-    """The readings as plain values; None where none were asked for."""
-    return None if heads is None else [asdict(head) for head in heads]
-
-
-def lists_figure(heads: Sequence[HeadReading] | None, title: str) -> Figure:
-    """Draw how often each pair decides, as bars in the order in which they ring; of several heads, as cells."""
-    if heads is None:
-        raise ArgumentError("The picture of decision lists was asked for, and none were read; ask for them too.")
-    rows: list[Row] = []
-    for number, head in enumerate(heads, 1):
-        for ring in head.rings:
-            answer = "above 0" if ring.answer > 0 else "below 0" if ring.answer < 0 else "0"
-            rows.append({"pair": _pair(ring), "decides": ring.decides, "answer": answer, "head": f"head {number}"})
-        if head.others:
-            rows.append({"pair": "rest", "decides": head.others_decide, "answer": "several", "head": f"head {number}"})
-    pair, share = Axis("pair", "pair, highest score first", "category"), Axis("decides", "mean attention of the head")
-    if len(heads) == 1:
-        answer_axis = Axis("answer", "answer", "category")
-        return Figure(TITLE, "bars", tuple(rows), pair, share, answer_axis, subtitle=title)
-    rows.sort(key=lambda row: row["pair"] == "rest")  # all else after the pairs that some head shows
-    pairs, head_axis = Axis("pair", "pair that some head shows", "category"), Axis("head", "head", "category")
-    return Figure("What each head looks at", "heatmap", tuple(rows), pairs, head_axis, share, subtitle=title)

@@ -9,10 +9,8 @@ from keyhole.boolean.families import random_junta as random_junta
 from keyhole.boolean.families import read_function as read_function
 from keyhole.boolean.families import threshold as threshold
 from keyhole.boolean.formula import parse as parse
-from keyhole.boolean.fourier import biased_spectrum as biased_spectrum
 from keyhole.boolean.fourier import degree as degree
 from keyhole.boolean.fourier import fourier_weight as fourier_weight
-from keyhole.boolean.fourier import noise_stability as noise_stability
 from keyhole.boolean.fourier import sign_spectrum as sign_spectrum
 from keyhole.boolean.fourier import spectrum as spectrum
 from keyhole.boolean.function import SparseFunction as SparseFunction
@@ -22,7 +20,6 @@ from keyhole.boolean.function import decide as decide
 from keyhole.boolean.function import from_levels as from_levels
 from keyhole.boolean.function import from_table as from_table
 from keyhole.boolean.function import move as move
-from keyhole.boolean.function import restrict as restrict
 from keyhole.boolean.influence import average_sensitivity as average_sensitivity
 from keyhole.boolean.influence import influences as influences
 from keyhole.boolean.influence import largest_sensitivity as largest_sensitivity

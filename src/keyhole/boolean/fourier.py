@@ -11,7 +11,7 @@ import numpy as np
 from keyhole.arrays import Float, Int
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import MAX_TABLE, Levels, halves, pattern_counts
-from keyhole.errors import AssumptionError, FormulaError
+from keyhole.errors import FormulaError
 
 Coefficients = Float[np.ndarray, "_sets"]
 Weights = Float[np.ndarray, "_degrees"]
@@ -48,25 +48,6 @@ def sign_spectrum(function: SparseFunction) -> Coefficients:
     signs = -2.0 * spectrum(function)
     signs[0] += 1
     return signs
-
-
-def biased_spectrum(function: SparseFunction, p: float) -> Coefficients:
-    """f̂_p(S) = E[f φ_S] for every set S, under bits that are 1 with probability p.
-
-    Statement  φ_S = Π_{i∈S} (b_i − p)/√(p(1−p)) is orthonormal under Bernoulli(p) bits, and one position turns the
-               pair (f_0, f_1) into ((1−p) f_0 + p f_1, √(p(1−p)) (f_1 − f_0)).
-    Equality   At p = ½ it is `spectrum` up to the sign (−1)^|S|, because φ = −χ there.
-    Source     Standard; O'Donnell, Analysis of Boolean Functions, chapter 8.
-    """
-    _check_probability(p)
-    values = _table_of(function).astype(np.float64)
-    for index in range(function.sparsity):
-        zero, one = halves(values, index)
-        difference = (p * (1 - p)) ** 0.5 * (one - zero)
-        zero *= 1 - p
-        zero += p * one
-        one[...] = difference
-    return values
 
 
 def fourier_weight(function: SparseFunction) -> Weights:
@@ -147,19 +128,6 @@ def _difference(levels: tuple[bool, ...], order: int) -> int:
     return sum(count for count, level in zip(signed, levels[: order + 1], strict=True) if level)
 
 
-def noise_stability(function: SparseFunction, correlation: float) -> float:
-    """E[F(b) F(b')] for F = (−1)^f and ρ-correlated uniform inputs: Σ_k ρ^k weight_k.
-
-    >>> from keyhole.boolean.families import parity
-    >>> noise_stability(parity((3, 8)), 0.5)
-    0.25
-    """
-    if not -1 <= correlation <= 1:
-        raise AssumptionError(f"A correlation of {correlation} was asked for; correlations lie in [−1, 1].")
-    weight = fourier_weight(function)
-    return float(weight @ np.power(float(correlation), np.arange(len(weight))))
-
-
 def binomial_row(n: int) -> list[int]:
     """C(n, 0), …, C(n, n), as exact integers."""
     row = [1]
@@ -193,10 +161,3 @@ def _table_of(function: SparseFunction) -> np.ndarray:
 
 def _set_sizes(size: int) -> np.ndarray:
     return pattern_counts((False,) * size)
-
-
-def _check_probability(p: float) -> None:
-    if not 0 < p < 1:
-        raise AssumptionError(
-            f"Bits that are 1 with probability {p} were asked for; it must lie strictly between 0 and 1."
-        )

@@ -1,6 +1,6 @@
 """A sparse function: its value depends on the bits at a few positions of a context of any length."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,26 +135,6 @@ def decide(rule: Rule, relevant: Bool[np.ndarray, "... s"]) -> Bool[np.ndarray, 
         return np.asarray(np.array(rule.levels)[literals.sum(axis=-1)])
     weights = np.left_shift(1, np.arange(relevant.shape[-1], dtype=np.int64))
     return np.asarray(rule.values[relevant @ weights])
-
-
-def restrict(function: SparseFunction, fixed: Mapping[int, bool]) -> SparseFunction:
-    """The function with some positions fixed; fixing a position that does not matter changes nothing.
-
-    >>> restrict(literal(3) & literal(5), {3: True})
-    SparseFunction('x5')
-    """
-    kept = tuple(place for place in function.positions if place not in fixed)
-    if isinstance(function.rule, Levels):
-        levels, signs = (
-            function.rule.levels,
-            dict(zip(function.positions, function.rule.negated, strict=True)),
-        )
-        for place in set(fixed) & set(signs):
-            levels = levels[1:] if fixed[place] ^ signs[place] else levels[:-1]
-        return from_levels(kept, levels, tuple(signs[place] for place in kept))
-    values = function.rule.values.reshape((2,) * function.sparsity)
-    chosen = tuple(int(fixed[place]) if place in fixed else slice(None) for place in reversed(function.positions))
-    return from_table(kept, values[chosen].reshape(-1))
 
 
 def move(function: SparseFunction, positions: tuple[int, ...]) -> SparseFunction:

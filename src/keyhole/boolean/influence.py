@@ -26,7 +26,7 @@ def influences(function: SparseFunction, p: float = 0.5) -> Float[np.ndarray, "s
     """Inf_i = P(f(b) ≠ f(b with bit i flipped)) for each relevant position.
 
     Statement  Under uniform bits Inf_i = Σ_{S∋i} of the squared coefficients of (−1)^f, and 4 Σ_{S∋i} f̂(S)².
-    Source     Standard. Under p-biased bits Σ_{S∋i} f̂_p(S)² = p(1−p) Inf_i: another number, not mixed with this one.
+    Source     Standard.
     """
     check_bias(p)
     if not isinstance(function.rule, Levels):

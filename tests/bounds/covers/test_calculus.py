@@ -1,13 +1,11 @@
 """The cover calculus: sums, concatenations, maps and depth."""
 
-from math import sqrt
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.bounds.covers.calculus import Cover, concatenated, deepened, plain
-from keyhole.bounds.covers.linear import bilinear_cover, matrix_cover, scalar_cover, volumetric_size
+from keyhole.bounds.covers.linear import bilinear_cover, matrix_cover, scalar_cover
 from keyhole.errors import AssumptionError
 
 positives = st.floats(0.01, 100)
@@ -87,17 +85,6 @@ def test_whole_steps_never_cost_more_than_the_smooth_form(accuracy):
     """The size of a cover counted in steps is at most C/ε²."""
     cover = matrix_cover(2.0, 1.0, 4, 50) + bilinear_cover(5.0, 1.0, 1.0, 50).through(2.0) + scalar_cover(3, 1, 9)
     assert cover.log_size(accuracy) <= cover.capacity / accuracy**2 * (1 + 1e-9)
-
-
-def test_a_sharper_size_is_used_where_it_is_smaller():
-    """Lemma D wins at fine accuracy, Lemma B at coarse: each where it is smaller."""
-    plain_cover = matrix_cover(3.0, 1.0, 2, 1000)
-    sharp = plain_cover.sharpened("values", lambda e: volumetric_size(3.0, 1.0, 4, e))
-    assert sharp.log_size(0.01) == volumetric_size(3.0, 1.0, 4, 0.01) < plain_cover.log_size(0.01)
-    assert sharp.log_size(2.9) <= plain_cover.log_size(2.9)
-    assert sharp.capacity == plain_cover.capacity
-    with pytest.raises(AssumptionError, match="no term named 'keys'"):
-        plain_cover.sharpened("keys", sqrt)
 
 
 def test_terms_that_cost_nothing_are_left_out():

@@ -12,7 +12,6 @@ from keyhole.bounds import DEEP, PATH, ROUTES, SCALAR, TABULATED, guarantee, pai
 from keyhole.bounds.construction_norms import hypothetical, matrix
 from keyhole.bounds.covers.chaining import chained
 from keyhole.bounds.covers.heads import scalar_model_cover
-from keyhole.bounds.theorems.guarantees import with_tokens
 from keyhole.bounds.theorems.risk import Loss, deviation, margin_loss
 from keyhole.bounds.theorems.rival_bounds import RECALLED_CONSTANTS, RECALLED_TRANSPOSED, loosened
 from keyhole.errors import AssumptionError
@@ -75,7 +74,7 @@ def test_monotone_in_every_norm_in_the_context_and_in_the_samples(route, data):
     for dial in route.dials(profile):
         higher = here.again(profile=dial.turn(profile, dial.read(profile) * data.draw(st.floats(1, 4))))
         assert here.value <= higher.value * slack, dial.label
-    assert here.value <= here.again(profile=with_tokens(profile, profile.tokens * 3)).value * slack
+    assert here.value <= here.again(profile=replace(profile, tokens=profile.tokens * 3)).value * slack
     assert here.again(samples=m * data.draw(st.floats(1, 100))).value <= here.value * slack
 
 

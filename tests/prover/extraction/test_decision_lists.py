@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keyhole
-from keyhole.api.decision_lists import lists_figure
 from keyhole.api.describe import describe_file
 from keyhole.attention import Identity, ReadOut, Softmax, Tabulated, TabulatedHead, Wiring, evaluate
 from keyhole.boolean import SymbolLaw, uniform_law
-from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.errors import AssumptionError
 from keyhole.prover.extraction.decision_lists import (
     absent_ratio,
     cut_on_average,
@@ -239,17 +238,12 @@ def test_describe_and_prove_show_it(tmp_path):
     assert keyhole.prove(path).record()["lists"] is None
 
 
-def test_several_heads_are_drawn_as_cells():
-    """Of two heads each has a line of cells; answers are those of a model whose other head gives 0."""
+def test_several_heads_are_read_one_by_one():
+    """Answers are those of a model whose other head gives 0."""
     first, second = (model(scores, [[0.5, -0.25]]).heads[0] for scores in ([[3.0, 0.0]], [[0.0, 1.0]]))
     both = Tabulated(1, (first, second), np.zeros(1), Wiring(), ReadOut(np.ones(1)))
     readings = read_lists(both, uniform_law(2))
-    figure = lists_figure(readings, "two heads")
-    assert figure.kind == "heatmap"
-    assert {row["head"] for row in figure.rows} == {"head 1", "head 2"}
     assert {ring.answer for ring in readings[1].rings} == {0.5, -0.25, 0.0}
-    with pytest.raises(ArgumentError, match="none were read"):
-        lists_figure(None, "nothing")
 
 
 def test_refusals():

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from keyhole.bounds.derivation import Inputs, Lemma, Step
 from keyhole.bounds.validate import Real, norm, positive
-from keyhole.errors import AssumptionError
 
 RULE_1 = Lemma("Rule 1", "C = (Σ_j (c_j A_j √Λ_j)^{2/3})³")
 RULE_2 = Lemma("Rule 2", "C = (Σ_h √C_h)²")
@@ -70,19 +69,6 @@ class Cover:
         parts = zip(self.terms, self.split(accuracy), strict=True)
         return float(sum([term.size(epsilon) for term, epsilon in parts if term.root > 0]))
 
-    def sharpened(self, name: str, size: Callable[[float], float]) -> "Cover":
-        """The same cover with another size allowed for the named term, where that is smaller."""
-        if name not in {term.name for term in self.terms}:
-            raise AssumptionError(f"This cover has no term named {name!r}; it has {self.names}.")
-        return Cover(
-            tuple(term._replace(size=_smaller(term.size, size)) if term.name == name else term for term in self.terms)
-        )
-
-    @property
-    def names(self) -> str:
-        """The names of the terms, for people."""
-        return ", ".join(term.name for term in self.terms)
-
     @property
     def step(self) -> Step:
         """C as a derivation: the share of a term is its share in the cube root of C."""
@@ -100,10 +86,6 @@ class Cover:
             for term, root in zip(self.terms, roots, strict=True)
         ]
         return Step("capacity C", total**3 if any(roots) else 0.0, RULE_1, (), tuple(parts))
-
-
-def _smaller(first: Callable[[float], float], second: Callable[[float], float]) -> Callable[[float], float]:
-    return lambda accuracy: min(first(accuracy), second(accuracy))
 
 
 def combined(terms: Iterable[Term]) -> float:

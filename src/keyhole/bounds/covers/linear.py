@@ -105,7 +105,7 @@ def volumetric_size(frobenius: Real, radius: Real, entries: Real, accuracy: Real
 
     Statement  ‖W‖_F ≤ F with kd entries gives log N(ε) ≤ kd log(1 + 2Fb/ε) over all ‖x‖ ≤ b.
     Proof      A maximal ε/b-packing of the Frobenius ball is a cover; compare volumes.
-    Source     Textbook (Lemma D). Not of the form C/ε²: hand it to `Cover.sharpened`.
+    Source     Textbook (Lemma D). Not of the form C/ε².
 
     >>> round(volumetric_size(1, 1, 64, 0.5), 6)
     103.004026

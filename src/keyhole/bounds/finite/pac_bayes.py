@@ -1,6 +1,6 @@
 """Bounds from a divergence or from a description length: numbers in, and no way to misread them as zero."""
 
-from math import expm1, log, log2, sqrt
+from math import expm1, log, sqrt
 
 from keyhole.bounds.validate import Real, failure, norm, positive, sample_size
 from keyhole.errors import AssumptionError
@@ -66,25 +66,17 @@ def description_gap(bits: Real, samples: Real, delta: Real, loss_range: Real = 1
     return positive("the range of the loss", loss_range) * sqrt(nats / (2 * sample_size(samples)))
 
 
-def lotfi(bits: Real, samples: Real, delta: Real, *, vocabulary: int | None = None, smoothing: Real = 0.1) -> float:
-    """Gap of a compressed language model, following Lotfi et al. as recalled.
+def lotfi(bits: Real, samples: Real, delta: Real) -> float:
+    """Gap of a compressed model under a 0/1 loss, following Lotfi et al. as recalled.
 
-    Statement  R ≤ R̂ + Δ √((K ln 2 + 2 ln K + ln(1/δ))/(2m)); for log-loss in bits over V symbols after mixing
-               in α of the uniform law, Δ = log₂(1 + (1−α)V/α); for a 0/1 loss, Δ = 1.
+    Statement  R ≤ R̂ + √((K ln 2 + 2 ln K + ln(1/δ))/(2m)).
     Source     Following Lotfi et al. 2023 (recalled: verify before citing). K in bits, 2 ln K for a code that
                is not prefix-free.
 
-    >>> lotfi(1e3, 1e6, 0.01) < lotfi(1e3, 1e6, 0.01, vocabulary=50257)
+    >>> lotfi(1e3, 1e6, 0.01) > description_gap(1e3, 1e6, 0.01)
     True
     """
     k = norm("the description length", bits)
     if k < 1:
         raise AssumptionError(f"A description has at least one bit; got {bits}.")
-    reach = 1.0
-    if vocabulary is not None:
-        alpha = positive("the smoothing α", smoothing)
-        if alpha >= 1:
-            raise AssumptionError(f"The smoothing α is a share below 1; got {smoothing}.")
-        reach = log2(1 + (1 - alpha) * vocabulary / alpha)
-    nats = k * log(2) + 2 * log(k) - log(failure(delta))
-    return reach * sqrt(nats / (2 * sample_size(samples)))
+    return sqrt((k * log(2) + 2 * log(k) - log(failure(delta))) / (2 * sample_size(samples)))

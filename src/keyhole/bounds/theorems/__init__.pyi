@@ -1,13 +1,8 @@
-from keyhole.bounds.theorems.decision_lists import Lists as Lists
-from keyhole.bounds.theorems.decision_lists import absence as absence
 from keyhole.bounds.theorems.decision_lists import any_law_lists as any_law_lists
 from keyhole.bounds.theorems.decision_lists import literal_count as literal_count
 from keyhole.bounds.theorems.decision_lists import product_law_lists as product_law_lists
 from keyhole.bounds.theorems.guarantees import guarantee as guarantee
-from keyhole.bounds.theorems.guarantees import with_tokens as with_tokens
-from keyhole.bounds.theorems.registry import LISTS as LISTS
 from keyhole.bounds.theorems.registry import PATH as PATH
-from keyhole.bounds.theorems.registry import PRODUCT_LISTS as PRODUCT_LISTS
 from keyhole.bounds.theorems.registry import SCALAR as SCALAR
 from keyhole.bounds.theorems.registry import TABULATED as TABULATED
 from keyhole.bounds.theorems.registry import Route as Route

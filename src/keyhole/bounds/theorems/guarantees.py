@@ -246,8 +246,3 @@ def _guarantee(
         valid_if=complexity.valid_if + common,
         derivation=derivation,
     )
-
-
-def with_tokens(profile: NormProfile, tokens: int) -> NormProfile:
-    """The same norms over another number of rows."""
-    return replace(profile, tokens=tokens)

@@ -27,7 +27,7 @@ TRAINED_ROWS = Lemma("Theorem P, trained rows", "n ε (1 + Q r) + B_X √(2 ln N
 
 
 @lru_cache(maxsize=4096)
-def unit_head_chain(query: float, token_radius: float, diameter: float, tokens: float, samples: float) -> Chain:
+def unit_heads(query: Real, token_radius: Real, diameter: Real, tokens: Real, samples: Real) -> Chain:
     """Bounds the Rademacher complexity of all single units v ↦ vᵀXᵀ softmax(Xq), ‖v‖ ≤ 1, ‖q‖ ≤ Q.
 
     Statement  R_m(G) ≤ B_X/√m + α_J + Σ_{j≤J} ((α_j + α_{j−1})/√m)(1 + √(2(ℓ_j + ℓ_{j−1}))), and ≤ B_X, where
@@ -36,15 +36,16 @@ def unit_head_chain(query: float, token_radius: float, diameter: float, tokens: 
                over covers of q (Lemma A), accuracy 2α_j/D in the scores giving α_j in the pooled token.
     Source     Ours (Theorem P).
 
-    >>> round(unit_head_chain(5.0, 1.0, 2**0.5, 101.0, 1e6).value, 6)
+    >>> round(unit_heads(5.0, 1.0, 2**0.5, 101.0, 1e6).value, 6)
     0.312404
     """
-    root, start = sqrt(samples), diameter * tanh(query * token_radius / 2)
-    fixed, nats = token_radius / root, log1p(2 * samples * tokens)
+    q, b_x, m = norm("‖q‖", query), norm("B_X", token_radius), sample_size(samples)
+    root, start = sqrt(m), norm("D_X", diameter) * tanh(q * b_x / 2)
+    fixed, nats = b_x / root, log1p(2 * m * tokens)
     if start == 0:
-        return Chain(min(fixed, token_radius), 1.0, 0, 0.0)
-    scale = (query * token_radius * diameter / 2) ** 2 * nats
-    best = Chain(token_radius, 1.0, 0, token_radius)
+        return Chain(min(fixed, b_x), 1.0, 0, 0.0)
+    scale = (q * b_x * diameter / 2) ** 2 * nats
+    best = Chain(b_x, 1.0, 0, b_x)
     for b in BASES:
         alpha, links, before = start, fixed, 0.0
         for depth in range(1, DEEPEST + 1):
@@ -57,17 +58,6 @@ def unit_head_chain(query: float, token_radius: float, diameter: float, tokens: 
                 best = Chain(links + finer, b, depth, finer)
             alpha, before = finer, now
     return best
-
-
-def unit_heads(query: Real, token_radius: Real, diameter: Real, tokens: Real, samples: Real) -> Chain:
-    """`unit_head_chain` for numbers that were checked."""
-    return unit_head_chain(
-        norm("‖q‖", query),
-        norm("B_X", token_radius),
-        norm("D_X", diameter),
-        float(tokens),
-        sample_size(samples),
-    )
 
 
 def trained_rows_price(profile: NormProfile, query: float, samples: float) -> float:

@@ -88,7 +88,10 @@ def parameters(profile: NormProfile) -> int:
     for block in profile.blocks:
         if block.layernorm != "none" or block.biased:
             raise AssumptionError("The gains of a LayerNorm and the constants of biases are not counted in a profile.")
-    total = _readout_entries(profile) + (profile.readout_bias != 0)
+    last = profile.blocks[-1]
+    widths = [head.value.columns for head in last.heads] or [0]
+    width = last.output.columns if last.output else sum(widths) if last.concatenated else max(widths)
+    total = width + (profile.readout_bias != 0)
     for block in profile.blocks:
         matrices = [matrix for head in block.heads for matrix in (head.score, head.value)]
         matrices += [matrix for matrix in (block.hidden, block.output) if matrix is not None]
@@ -97,17 +100,6 @@ def parameters(profile: NormProfile) -> int:
     total += width * (profile.tokens - profile.constant_tokens) * (profile.positions11 is not None)
     total += width * token_vectors(profile) * (profile.embedding11 is not None)
     return int(total)
-
-
-def _readout_entries(profile: NormProfile) -> int:
-    """The length of the read-out vector."""
-    if not profile.blocks or not profile.blocks[-1].heads:
-        return 0
-    last = profile.blocks[-1]
-    if last.output is not None:
-        return last.output.columns
-    widths = [head.value.columns for head in last.heads]
-    return sum(widths) if last.concatenated else max(widths)
 
 
 def first_head(profile: NormProfile) -> HeadNorms:
@@ -146,19 +138,19 @@ def loosened(profile: NormProfile, orientation: Literal["columns", "rows"] = "co
     return replace(profile, blocks=blocks, normaliser_constant=constant)
 
 
-def _loose_columns(profile: NormProfile, samples: Real) -> Complexity:
-    return (SCALAR if len(profile.blocks) == 1 else DEEP).complexity(loosened(profile), samples)
+def _loose(orientation: Literal["columns", "rows"]) -> Callable[[NormProfile, Real], Complexity]:
+    def complexity(profile: NormProfile, samples: Real) -> Complexity:
+        route = SCALAR if len(profile.blocks) == 1 else DEEP
+        return route.complexity(loosened(profile, orientation), samples)
 
-
-def _loose_rows(profile: NormProfile, samples: Real) -> Complexity:
-    return (SCALAR if len(profile.blocks) == 1 else DEEP).complexity(loosened(profile, "rows"), samples)
+    return complexity
 
 
 RECALLED_CONSTANTS = Route(
-    "c_N=2", "our calculus with c_N = 2 and ‖M‖₂₁", _loose_columns, rival_dials("columns21", "columns21")
+    "c_N=2", "our calculus with c_N = 2 and ‖M‖₂₁", _loose("columns"), rival_dials("columns21", "columns21")
 )
 RECALLED_TRANSPOSED = Route(
-    "c_N=2ᵀ", "our calculus with c_N = 2 and ‖Mᵀ‖₂₁", _loose_rows, rival_dials("rows21", "columns21")
+    "c_N=2ᵀ", "our calculus with c_N = 2 and ‖Mᵀ‖₂₁", _loose("rows"), rival_dials("rows21", "columns21")
 )
 
 
@@ -291,11 +283,10 @@ def rivals(profile: NormProfile, samples: Real, delta: Real = 0.01, *, measured:
         (averaged, lambda: mcallester(bits() * log(2), m, delta)),
         (tempered, lambda: best_catoni(bits() * log(2), m, delta)),
     )
-    return tuple(_evaluated(rival, value) for rival, value in listed)
-
-
-def _evaluated(rival: Rival, value: Callable[[], float]) -> Rival:
-    try:
-        return replace(rival, value=value())
-    except AssumptionError as refusal:
-        return replace(rival, remark=str(refusal))
+    evaluated = []
+    for rival, value in listed:
+        try:
+            evaluated.append(replace(rival, value=value()))
+        except AssumptionError as refusal:
+            evaluated.append(replace(rival, remark=str(refusal)))
+    return tuple(evaluated)

@@ -205,7 +205,7 @@ def sign_factor(profile: NormProfile) -> float:
 
 def observed_normaliser_gap(
     *, path_inf: Real, smallest: Real, heads: int, context: int, samples: Real, delta: Real,
-    margin: Real = 1.0, lipschitz: Real = 1.0, symbols: int = 2,
+    margin: Real = 1.0, lipschitz: Real = 1.0,
 ) -> float:  # fmt: skip
     """Bounds the test error above the training ramp loss by the smallest normaliser seen, R not occurring.
 
@@ -222,7 +222,7 @@ def observed_normaliser_gap(
     lowest = positive("the smallest normaliser", smallest)
     i = max(1, ceil(1 - log2(min(lowest, 1.0)) - 1e-12))  # largest ζ = 2^{−i} with 2ζ ≤ smallest
     zeta, m = 2.0**-i, sample_size(samples)
-    rate = one_position_rate(context, m, symbols)
+    rate = one_position_rate(context, m)
     cut = 2 * norm("L_σ", lipschitz) * norm("P_∞", path_inf) * (2.9143 / zeta) * rate
     count = whole("the number of heads", heads)
     chance = (count + 1) * sqrt(log(2 * i * (i + 1) / failure(delta)) / (2 * m))

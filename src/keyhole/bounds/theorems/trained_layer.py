@@ -14,8 +14,7 @@ from keyhole.norm_profile import BlockNorms, NormProfile, require_possible
 
 def tabulated_profile(
     *, path_inf: Real, context: int, symbols: int = 2, constant_tokens: int = 1, spread: Real | None = None,
-    least_probability: Real | None = None, lipschitz: Real = 1.0, nonnegative: bool = False,
-    odd_units: bool = False,
+    least_probability: Real | None = None, lipschitz: Real = 1.0, odd_units: bool = False,
 ) -> NormProfile:  # fmt: skip
     """A layer of which only what Theorems T and L read is known: P_∞, the spread R, alphabet, constant tokens, law.
 
@@ -34,7 +33,6 @@ def tabulated_profile(
         symbols=symbols,
         path_inf=float(path_inf),
         spread=None if spread is None else float(spread),
-        readout_nonnegative=nonnegative,
         odd_units=odd_units,
         constant_tokens=constant_tokens,
         least_probability=None if least_probability is None else float(least_probability),

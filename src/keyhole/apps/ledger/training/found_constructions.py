@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from keyhole.api.decision_lists import lists_figure
 from keyhole.api.stored_run import law_of
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.training.majority import Share
@@ -22,7 +21,7 @@ from keyhole.apps.ledger.training.sweeps import FIRST_SEED
 from keyhole.arrays import Float, UInt8
 from keyhole.attention import Tabulated, numbers_of, tabulate
 from keyhole.boolean import SymbolLaw
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, Figure, Row
 from keyhole.papers import EDELMAN_2022
 from keyhole.prover.extraction import HeadReading, read_lists
 from keyhole.training import SparseTask
@@ -236,7 +235,26 @@ def _lists(tabulated: Tabulated, law: SymbolLaw, function: object, context: int)
     def decided(head: HeadReading) -> float:
         return sum(ring.decides for ring in head.rings if ring.position is not None)
 
-    return lists_figure([max(heads, key=decided)], f"a trained head for {function}, T = {context}, penalised path norm")
+    head = max(heads, key=decided)
+    rows: list[Row] = [
+        {
+            "pair": "[CLS]" if ring.symbol is None else f"x{ring.position}={ring.symbol}",
+            "decides": ring.decides,
+            "answer": "above 0" if ring.answer > 0 else "below 0" if ring.answer < 0 else "0",
+        }
+        for ring in head.rings
+    ]
+    if head.others:
+        rows.append({"pair": "rest", "decides": head.others_decide, "answer": "several"})
+    return Figure(
+        title="What the head looks at, in the order in which it looks",
+        kind="bars",
+        rows=tuple(rows),
+        x=Axis("pair", "pair, highest score first", "category"),
+        y=Axis("decides", "mean attention of the head"),
+        colour=Axis("answer", "answer", "category"),
+        subtitle=f"a trained head for {function}, T = {context}, penalised path norm",
+    )
 
 
 EXPERIMENTS = (Experiment(CLAIM, measure),)
