@@ -8,7 +8,7 @@ import numpy as np
 
 from keyhole.api.prove import Proof, prove
 from keyhole.api.result import Result
-from keyhole.apps.tables.learning_curve import CurvePoint, LearningCurve, learning_curve
+from keyhole.apps.tables.learning_curve import CONFIDENCE, CurvePoint, learning_curve, rows_for
 from keyhole.apps.tables.table import Table, append_irrelevant
 from keyhole.decimals import percent
 from keyhole.errors import ArgumentError
@@ -21,7 +21,6 @@ from keyhole.training import Examples, ProblemSize
 from keyhole.training.learners import Learner, TransformerLearner, learner_named
 
 MOST_COLUMNS = 1_000_000
-CONFIDENCE = 0.9  # of every interval
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def curve(
     certify: bool = False,
     watch: Watch = ignore,
 ) -> Curve:
-    """How well a column of a table can be told from the others, against the rows that are learned from.
+    """Measure how well a column of a table can be predicted from the others, against the rows learned from.
 
     `read_table(path)` and `make_table(features, target)` give a table. `accuracy` asks how many rows it takes, with an
     interval; `irrelevant` repeats the curve with so many columns appended, each a shuffled copy of one there is.
@@ -167,14 +166,14 @@ def curve(
     if certify and not transformers:
         raise ArgumentError("A certificate was asked for without a transformer; name one among the learners.")
     wide = {k: append_irrelevant(table, k, np.random.default_rng([seed, k])) for k in counts}
-    options: dict[str, Any] = {"splits": splits, "confidence": CONFIDENCE, "seed": seed, "watch": watch}
-
-    def priced(made: LearningCurve, irrelevant: int) -> LearnerCurve:
-        return LearnerCurve(
-            irrelevant, made.columns, made.points, None if accuracy is None else made.rows_for(accuracy)
-        )
 
     rows, columns = table.features.shape
+
+    def drawn(chosen: Learner, irrelevant: int) -> LearnerCurve:
+        points = learning_curve(wide[irrelevant], chosen, splits=splits, seed=seed, watch=watch)
+        needed = None if accuracy is None else rows_for(points, accuracy)
+        return LearnerCurve(irrelevant, columns + irrelevant, points, needed)
+
     return Curve(
         target=table.target,
         positive=table.positive,
@@ -183,16 +182,13 @@ def curve(
         share=float(table.labels.mean()),
         accuracy=accuracy,
         confidence=CONFIDENCE,
-        learners={
-            name: tuple(priced(learning_curve(each, chosen, **options), k) for k, each in wide.items())
-            for name, chosen in named.items()
-        },
+        learners={name: tuple(drawn(chosen, k) for k in counts) for name, chosen in named.items()},
         certified=_certified(table, transformers[0], seed, watch) if certify else None,
     )
 
 
 def _certified(table: Table, learner: TransformerLearner, seed: int, watch: Watch) -> Proof:
-    """What the transformer computes that is trained on the bits of every row."""
+    """Train the transformer on the bits of every row, and prove what it computes."""
     from keyhole.training.network.network import model_of  # imports jax
 
     watch(Progress(0, None, "training on every row, and certifying", milestone=True))

@@ -20,6 +20,7 @@ from keyhole.training.learners import Estimator, Learner
 
 SMALLEST = 8  # rows to learn from
 HELD_OUT = 1 / 3  # of the rows, in each split
+CONFIDENCE = 0.9  # of every interval
 
 
 @dataclass(frozen=True)
@@ -31,44 +32,34 @@ class CurvePoint:
     splits: int
 
 
-@dataclass(frozen=True)
-class LearningCurve:
-    """The points of one learner on one table, and how often the more frequent class is right by itself."""
+def rows_for(points: Sequence[CurvePoint], accuracy: float) -> Estimate | None:
+    """Return the rows it takes to reach an accuracy, with an interval; None where the curve does not reach it.
 
-    columns: int
-    points: tuple[CurvePoint, ...]
-    trivial: float
+    The curve between its points is a line in ln(rows), made to rise (isotonic regression). The interval has the rows at
+    which the upper and the lower ends of the points' intervals reach the accuracy; an end that is not reached is open,
+    and infinite.
+    """
+    middle = _crossing(points, "value", accuracy)
+    if middle is None:
+        return None
+    low, high = _crossing(points, "high", accuracy), _crossing(points, "low", accuracy)
+    return Estimate(middle, min(low or middle, middle), float("inf") if high is None else max(high, middle))
 
-    def rows_for(self, accuracy: float) -> Estimate | None:
-        """How many rows it takes to reach an accuracy, with an interval; None where the curve does not reach it.
 
-        The curve between its points is a line in ln(rows), made to rise (isotonic regression). The interval has the
-        rows at which the upper and the lower ends of the points' intervals reach the accuracy; an end that is not
-        reached is open, and infinite.
-        """
-        middle = self._crossing([point.accuracy.value for point in self.points], accuracy)
-        if middle is None:
-            return None
-        low, high = (
-            self._crossing([getattr(point.accuracy, end) for point in self.points], accuracy) for end in ("high", "low")
-        )
-        return Estimate(middle, min(low or middle, middle), float("inf") if high is None else max(high, middle))
+def _crossing(points: Sequence[CurvePoint], part: str, accuracy: float) -> float | None:
+    """Where the curve through this part of the estimates first reaches the accuracy."""
+    from scipy.optimize import isotonic_regression
 
-    def _crossing(self, heights: Sequence[float], accuracy: float) -> float | None:
-        """Where the curve through these heights first reaches the accuracy."""
-        from scipy.optimize import isotonic_regression
-
-        rising = isotonic_regression(np.asarray(heights, dtype=float)).x
-        sizes = [point.rows for point in self.points]
-        reached = np.flatnonzero(rising >= accuracy)
-        if not len(reached):
-            return None
-        place = int(reached[0])
-        if place == 0:
-            return float(sizes[0])
-        before, after = rising[place - 1], rising[place]
-        share = (accuracy - before) / (after - before)
-        return exp(log(sizes[place - 1]) + share * log(sizes[place] / sizes[place - 1]))
+    rising = isotonic_regression(np.array([getattr(point.accuracy, part) for point in points])).x
+    reached = np.flatnonzero(rising >= accuracy)
+    if not len(reached):
+        return None
+    place = int(reached[0])
+    if place == 0:
+        return float(points[0].rows)
+    before, after = rising[place - 1], rising[place]
+    share = (accuracy - before) / (after - before)
+    return exp(log(points[place - 1].rows) + share * log(points[place].rows / points[place - 1].rows))
 
 
 def curve_sizes(table: Table) -> tuple[int, ...]:
@@ -84,11 +75,10 @@ def learning_curve(
     *,
     sizes: Sequence[int] = (),
     splits: int = 20,
-    confidence: float = 0.9,
     seed: int = 0,
     watch: Watch = ignore,
-) -> LearningCurve:
-    """The accuracy on held-out rows at each size, on average over random splits.
+) -> tuple[CurvePoint, ...]:
+    """Measure the accuracy on held-out rows at each size, on average over random splits.
 
     The interval's variance is s²/splits, of the splits, and p(1 − p)/n, of a table of n rows whatever the splits.
     Classifiers of scikit-learn see the numbers; other learners see every column as a bit, whether it is above its
@@ -109,14 +99,13 @@ def learning_curve(
         for m in sizes:
             scores[m][split] = _accuracy(table, learner, others[:m], apart, np.random.SeedSequence([seed, split, m]))
         watch(Progress(split + 1, splits, f"splits of {table.target} by {learner.name}"))
-    width, n = NormalDist().inv_cdf((1 + confidence) / 2), len(table.labels)
+    width, n = NormalDist().inv_cdf((1 + CONFIDENCE) / 2), len(table.labels)
     points = []
     for m, accuracies in scores.items():
         mean = float(accuracies.mean())
         reach = width * sqrt(accuracies.var(ddof=1) / splits + mean * (1 - mean) / n)
         points.append(CurvePoint(m, Estimate(mean, max(0.0, mean - reach), min(1.0, mean + reach)), splits))
-    share = float(table.labels.mean())
-    return LearningCurve(table.features.shape[1], tuple(points), max(share, 1 - share))
+    return tuple(points)
 
 
 def _held_out(table: Table) -> int:

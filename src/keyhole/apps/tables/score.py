@@ -4,13 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from keyhole.api.result import Result
 from keyhole.apps.tables.suite.attribution import AttributionScore, score_attribution
-from keyhole.apps.tables.suite.key import read_attributions, read_key
+from keyhole.apps.tables.suite.key import read_key
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
+from keyhole.files.data import read_array
 from keyhole.show.answer import Show
 
+SIDES = "a row per input and a column per position"
 FEW = 5  # names of a long list that are shown
 MEASURES = {"precision": "precision", "recall": "recall", "auc": "AUC", "auc_per_input": "AUC per input"}
 ABOUT = (
@@ -89,6 +93,14 @@ def score(
             raise DataError(f"There is no file {str(given)!r} of attributions; name a .npy file, or a folder of them.")
         pairs, missing = [(_named(answers, given.stem if model is None else model), given)], ()
     return Scores(tuple(_scored(answer, path, top, seed) for answer, path in pairs), missing)
+
+
+def read_attributions(path: Path) -> np.ndarray:
+    """Read an array (n, T) from a .npy file."""
+    array = read_array(path, "attributions", SIDES)
+    if array.ndim != 2:
+        raise DataError(f"{str(path)!r} holds {array.shape}; give one array with {SIDES}.")
+    return array
 
 
 def _named(answers: tuple[dict[str, Any], ...], name: str) -> dict[str, Any]:

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from keyhole.apps.tables.suite.key import read_attributions, read_key
+from keyhole.apps.tables.score import read_attributions
+from keyhole.apps.tables.suite.key import read_key
 from keyhole.errors import DataError
 
 

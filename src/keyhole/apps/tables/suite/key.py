@@ -1,12 +1,9 @@
-"""Answer keys and attributions on disk, read as data and never run."""
+"""Answer keys on disk, read as data and never run."""
 
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from keyhole.errors import DataError
-from keyhole.files.data import read_array
 from keyhole.files.reading import parse_json, read_text
 
 SCHEMA = "suite/1"
@@ -31,15 +28,6 @@ def read_key(path: Path) -> tuple[dict[str, Any], ...]:
     return models
 
 
-def read_attributions(path: Path) -> np.ndarray:
-    """An array (n, T) from a .npy file."""
-    sides = "a row per input and a column per position"
-    array = read_array(path, "attributions", sides)
-    if array.ndim != 2:
-        raise DataError(f"{str(path)!r} holds {array.shape}; give one array with {sides}.")
-    return array
-
-
 def _read_answer(model: dict[str, Any], context: int) -> dict[str, Any]:
     """A model with what scoring needs: a file's name, and different positions of the context."""
     places = model["positions"]
@@ -50,5 +38,5 @@ def _read_answer(model: dict[str, Any], context: int) -> dict[str, Any]:
 
 
 def _is_count(value: object) -> bool:
-    """Whether a value is a whole number from 0 on; true and false are none."""
+    """Return True for a whole number from 0 on; a truth value is not one."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
