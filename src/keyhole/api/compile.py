@@ -22,7 +22,7 @@ COVER_SAMPLES = 1e6  # the capacity of covers holds log m; its least mass hardly
 
 
 def cover_capacity(profile: NormProfile) -> float:
-    """What the cover route charges: the capacity C of Theorem S, which sees logits and read-outs."""
+    """Return the charge of the cover route: the capacity C of Theorem S, which sees logits and read-outs."""
     return scalar_model_cover(profile, COVER_SAMPLES).capacity
 
 
@@ -120,7 +120,7 @@ def compile(  # noqa: A001  (the name of the question)
     seed: int = 0,
     minimise: str | Charge | None = None,
 ) -> Compiled:
-    """Exact weights of one attention layer for a function of T bits, certified on all 2^T inputs.
+    """Compile a function of T bits into exact weights of one attention layer, certified on all 2^T inputs.
 
     A construction is "auto" (the cheapest), "pair", "additive", "codes", "heads", "veto", "least", the name of a
     registered one, or a Construction of your own. `leak` is the attention off the relevant positions (pair, veto,

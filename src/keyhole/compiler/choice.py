@@ -121,12 +121,12 @@ def cheapest(
 
 
 def path_inf(profile: NormProfile) -> float:
-    """What Theorem T charges: P_∞ Φ(R), which does not see logits that ignore symbols, and asks for the least mass."""
+    """Return the charge of Theorem T, P_∞ Φ(R), which does not see logits that ignore symbols."""
     return product_law(profile) * spread_price(profile.spread or 0.0)
 
 
 def product_law(profile: NormProfile) -> float:
-    """What is charged where positions are independent: P_∞ alone, whatever the scores are.
+    """Return the charge where positions are independent: P_∞ alone, whatever the scores are.
 
     Source     Ours: a head is a mixture of decision lists, and a product law ends each after few items.
     """

@@ -208,7 +208,7 @@ def _proved(known: UnitClass, target: np.ndarray, dual: np.ndarray, demand: Dema
 
 
 def _bound_by(known: UnitClass, target: np.ndarray, prices: list[Fraction]) -> float:
-    """What these prices prove, rounded down."""
+    """Return the lower bound that these prices prove, rounded down."""
     common = lcm(*(price.denominator for price in prices))
     whole = np.array([int(price * common) for price in prices], dtype=object)
     worth = int(np.abs(known.outputs.astype(object) @ whole).max())  # times L and the common denominator

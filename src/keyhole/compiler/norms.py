@@ -13,7 +13,7 @@ from keyhole.norm_profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
 
 
 def plan_profile(plan: Plan) -> NormProfile:
-    """What the theorems read off the plan's weights; equal to measuring the dense matrices."""
+    """Measure the norms that the theorems take; equal to those of the dense matrices."""
     reach = sum(np.linalg.norm(_rows_by_length(plan, head), axis=0) for head in plan.heads)
     return NormProfile(
         blocks=(BlockNorms(heads=tuple(_head_norms(plan, head) for head in plan.heads)),),

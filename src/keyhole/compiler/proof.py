@@ -23,7 +23,7 @@ MAX_PATTERNS = 16  # relevant positions whose patterns are gone through one by o
 
 @dataclass(frozen=True)
 class Proof:
-    """What was shown of a plan, over all inputs."""
+    """A certificate of a plan, over all inputs."""
 
     error: float  # largest |output − wanted|, rounded up
     margin: float  # smallest distance of the output from the threshold on its right side, rounded down
@@ -114,7 +114,7 @@ def _by_patterns(plan: Plan) -> tuple[float, str]:
 
 
 def _reader(plan: Plan, head: HeadPlan) -> Callable[[np.ndarray], Enclosure]:
-    """What the units are given by one head, for each row of chosen pairs (one of two for every relevant position).
+    """Return what one head gives the units, for each row of chosen pairs (one of two for every relevant position).
 
     Where logits ignore symbols the normaliser is the same for every pattern, and is divided by once. Elsewhere it is a
     sum over the chosen pairs, as the numerators are.
@@ -151,7 +151,7 @@ def _flat(x: Enclosure) -> Enclosure:
 
 
 def _counts_only(plan: Plan) -> bool:
-    """Whether all relevant positions are alike once negated literals are turned round, in function and numbers."""
+    """Return True if all relevant positions are alike once negated literals are turned round."""
     rule = plan.function.rule
     if not isinstance(rule, Levels):
         return False

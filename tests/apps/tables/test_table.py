@@ -63,9 +63,9 @@ def test_irrelevant_columns_are_shuffled_copies():
 @pytest.mark.parametrize(
     ("lines", "target", "positive", "message"),
     [
-        (["a,b,y", *ROWS[:20], "1,,yes"], "y", "", "no value in 1 of 21 rows of column 'b'"),
-        (["a,b,y", *ROWS[:20], "NA,2,yes"], "y", "", "no value in 1 of 21 rows of column 'a'"),
-        (["a,b,y", *ROWS[:20], "1,Rome,yes"], "y", "", "has text in column 'b', such as 'Rome'"),
+        (["a,b,y", *ROWS[:20], "1,,yes"], "y", "", "no number in 1 rows of column 'b'"),
+        (["a,b,y", *ROWS[:20], "NA,2,yes"], "y", "", "no number in 1 rows of column 'a'"),
+        (["a,b,y", *ROWS[:20], "1,Rome,yes"], "y", "", "no number in 1 rows of column 'b'"),
         (["a,b,y", *ROWS[:20], "1,2,"], "y", "", "no value in 1 rows of its target 'y'"),
         (["a,b,y", *(f"{place},1,yes" for place in range(24))], "y", "", "has 'yes' in every row of its target 'y'"),
         (["a,b,y", *(f"{place},1,{place % 3}" for place in range(24))], "y", "", "has 3 classes .*; say by `positive`"),

@@ -41,7 +41,7 @@ class Table:
 
 
 def read_table(path: str | Path, target: str = "", positive: str = "") -> Table:
-    """The table of a .csv (with a header, or the target by its number from 1) or of an .npz (`inputs`, `labels`).
+    """Read the table of a .csv (with a header, or the target by its number from 1) or of an .npz (`inputs`, `labels`).
 
     Without a target the last column is taken. A target of more than two classes needs the one that counts as true.
     """
@@ -74,7 +74,7 @@ def make_table(
     positive: str = "",
     where: str = "the table",
 ) -> Table:
-    """Arrays as a table; refused where a value is missing, a column is no number, or the target has no two classes."""
+    """Make a table of arrays; refuse a missing value, a column that is not of numbers, and a target of one class."""
     rows, classes = np.asarray(features), np.asarray(target)
     if rows.ndim != 2 or classes.shape != rows.shape[:1] or not rows.shape[1]:
         raise DataError(
@@ -92,7 +92,8 @@ def make_table(
         first = int(bad.any(axis=0).argmax())
         raise DataError(
             f"{where} has no number in {int(bad[:, first].sum())} rows of column {names[first]!r}, and in "
-            f"{int(bad.any(axis=1).sum())} rows in all; fill them, or leave those rows or columns out."
+            f"{int(bad.any(axis=1).sum())} rows in all; fill them, encode words as numbers, or leave those rows or columns "
+            "out."
         )
     if len(rows) < FEWEST:
         raise DataError(f"{where} has {len(rows)} rows; a learning curve needs at least {FEWEST}.")
@@ -127,8 +128,6 @@ def _table_of_csv(path: Path, target: str, positive: str) -> Table:
     names = [cell.strip() for cell in rows[0]] if headed else [f"column {place + 1}" for place in range(len(rows[0]))]
     place = _place(target, names, path, headed=headed)
     body = [[cell.strip() for cell in row] for row in (rows[1:] if headed else rows)]
-    if len(names) * len(body) > LARGEST:
-        raise DataError(f"{str(path)!r} has {len(names) * len(body):,} entries; use at most {LARGEST:,}.")
     classes = [row[place] for row in body]
     if "" in classes:
         raise DataError(
@@ -137,7 +136,7 @@ def _table_of_csv(path: Path, target: str, positive: str) -> Table:
     kept = [column for column in range(len(names)) if column != place]
     numbers = np.empty((len(body), len(kept)))
     for index, column in enumerate(kept):
-        numbers[:, index] = _numbers([row[column] for row in body], names[column], path)
+        numbers[:, index] = [float(row[column]) if is_number(row[column]) else np.nan for row in body]
     return make_table(
         numbers,
         np.array(classes),
@@ -161,22 +160,6 @@ def _place(target: str, names: list[str], path: Path, *, headed: bool) -> int:
     shown = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
     has = f"has the columns {shown}" if headed else f"has no header and {len(names)} columns"
     raise DataError(f"{str(path)!r} has no column {target!r}; it {has}. Name one, or give its number from 1.")
-
-
-def _numbers(cells: list[str], name: str, path: Path) -> list[float]:
-    """The numbers of a column; what is empty or text is refused."""
-    empty = sum(cell.lower() in {"", "na", "nan", "n/a", "null", "none", "?"} for cell in cells)
-    if empty:
-        raise DataError(
-            f"{str(path)!r} has no value in {empty} of {len(cells)} rows of column {name!r}; fill them, or leave those "
-            "rows or the column out."
-        )
-    if words := [cell for cell in cells if not is_number(cell)]:
-        raise DataError(
-            f"{str(path)!r} has text in column {name!r}, such as {words[0]!r}; encode it as numbers (a column of 0 and "
-            "1 for each word), or leave the column out."
-        )
-    return [float(cell) for cell in cells]
 
 
 def _two_classes(classes: list[str], positive: str, name: str, where: str) -> tuple[Bool[np.ndarray, "n"], str]:

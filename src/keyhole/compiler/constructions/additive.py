@@ -126,7 +126,7 @@ class AdditiveConstruction(Construction):
 
 @dataclass(frozen=True)
 class Gathering:
-    """How much attention a head gives: the logits, and the true leak ratio ρ in units of the focus e^β."""
+    """The logits of a head, and its true leak ratio ρ in units of the focus e^β."""
 
     layout: Layout
     beta: float

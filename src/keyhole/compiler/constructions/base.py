@@ -26,13 +26,13 @@ class TheoremNorm:
     value: float
 
     def holds(self, measured: float, slack: float = 1e-9) -> bool:
-        """Whether the measured norm is as stated, up to rounding (sums of ≤ 2^14 doubles: far below 1e-9)."""
+        """Return True if the measured norm is as stated, up to rounding (sums of ≤ 2^14 doubles: far below 1e-9)."""
         close = abs(measured - self.value) <= slack * max(1.0, abs(self.value))
         return close or (self.relation == "≤" and measured < self.value)
 
 
 class Construction(ABC):
-    """How a sparse function becomes the logits, values and units of one attention layer."""
+    """A way to turn a sparse function into the logits, values and units of one attention layer."""
 
     name: ClassVar[str]  # what `construction` of keyhole.compile takes
     targets: ClassVar[tuple[str, ...]]  # the names its plans can have: what a file is found by
@@ -67,7 +67,7 @@ class Construction(ABC):
 
 
 def check_leak(leak: float) -> None:
-    """Refuse a leak that is no share of attention, or too small for double precision."""
+    """Refuse a leak outside (0, 1), or too small for double precision."""
     if not 0 < leak < 1:
         raise AssumptionError(f"The leak is the attention off the relevant positions, so 0 < leak < 1; got {leak}.")
     if leak < LEAST_LEAK:

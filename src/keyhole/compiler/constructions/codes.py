@@ -50,7 +50,7 @@ class CodeLayout(PositionLayout):
 
     @property
     def codes_seed(self) -> int:
-        """What the codes are drawn from."""
+        """The seed of the codes."""
         return self.seed
 
     @property

@@ -184,7 +184,7 @@ def _threshold(rule: Levels, levels: list[float], count: int) -> Units:
 
 
 def bends(levels: list[float]) -> int:
-    """How many ramps a piecewise linear function through the levels needs, a constant included."""
+    """Count the ramps of a piecewise linear function through the levels, a constant included."""
     turns = sum(
         after - here != here - before for before, here, after in zip(levels, levels[1:], levels[2:], strict=False)
     )

@@ -28,7 +28,7 @@ Places = tuple[int, ...]  # relevant positions, in order
 
 @dataclass(frozen=True)
 class Layout(ABC):
-    """How T bits and [CLS] are vectors, and what a head's logits and values are as matrices there.
+    """T bits and [CLS] as vectors, and a head's logits and values as matrices.
 
     The last coordinate is [CLS]'s own: x_CLS is its unit vector. `places` are the relevant positions, in order.
     """
@@ -50,7 +50,7 @@ class Layout(ABC):
 
     @property
     def codes_seed(self) -> int | None:
-        """What random position codes are drawn from, where there are any."""
+        """The seed of random position codes, where there are any."""
         return None
 
     @abstractmethod
@@ -112,7 +112,7 @@ class HeadPlan:
 
     @property
     def reads_symbols(self) -> bool:
-        """Whether a logit depends on the symbol."""
+        """Return True if a logit depends on the symbol."""
         return self.focus.ndim == 2 and bool((self.focus[:, 0] != self.focus[:, 1]).any())
 
     @property
@@ -122,7 +122,7 @@ class HeadPlan:
 
     @property
     def own_values(self) -> Float[np.ndarray, "k"]:
-        """What the units read of [CLS]."""
+        """The values of [CLS]."""
         return np.zeros(self.rest_values.shape[1]) if self.cls_values is None else self.cls_values
 
     @property
@@ -156,7 +156,7 @@ class Plan:
 
     @property
     def codes_seed(self) -> int | None:
-        """What random position codes are drawn from, where there are any."""
+        """The seed of random position codes, where there are any."""
         return self.layout.codes_seed
 
     @property
@@ -227,7 +227,7 @@ def remove_unread(plan: Plan) -> Plan:
 
 
 def count_unread_heads(plan: Plan) -> int:
-    """How many distractors the plan has: heads without a unit that is read."""
+    """Count the distractors of a plan: heads without a unit that is read."""
     return len(plan.heads) - len(remove_unread(plan).heads)
 
 
@@ -241,7 +241,7 @@ def target_of(construction: str) -> str:
 
 
 def fits(sparsity: int, units: int) -> bool:
-    """Whether a table of values at so many relevant positions, for so many units, is held."""
+    """Return True if a table of values at so many relevant positions, for so many units, is small enough."""
     return 2 * sparsity * units <= MAX_ENTRIES
 
 

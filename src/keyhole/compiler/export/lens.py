@@ -15,7 +15,7 @@ from keyhole.errors import MissingError
 
 
 def lens_config(block: ResidualBlock) -> dict[str, Any]:
-    """What HookedTransformerConfig.from_dict takes; scores are divided by √d_head, as is usual."""
+    """Return the configuration for HookedTransformerConfig.from_dict; scores are divided by √d_head, as is usual."""
     heads, d, d_head = block.query.shape
     return {
         "n_layers": 1,
@@ -76,7 +76,7 @@ def to_lens(block: ResidualBlock) -> Any:
 
 
 def _has_hooked(package: Any) -> bool:
-    """Whether the package has HookedTransformer; version 4 answers its name with an error of its own."""
+    """Return True if the package has HookedTransformer; version 4 raises an error at its name."""
     try:
         return bool(package.HookedTransformer)
     except (AttributeError, ImportError):

@@ -49,7 +49,7 @@ class ResidualBlock:
 
 @dataclass(frozen=True, eq=False)
 class _Gathered:
-    """What one head brings to [CLS]: a name, a column of W_V and a row of W_in for each direction it writes."""
+    """The directions that one head writes: for each a name, a column of W_V and a row of W_in."""
 
     names: list[str]
     columns: Float[np.ndarray, "d g"]

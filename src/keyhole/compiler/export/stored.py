@@ -34,7 +34,7 @@ def save_model(compiled: Compiled, path: Path) -> Path:
 
 
 def description_of(compiled: Compiled) -> dict[str, Any]:
-    """What a file says of its arrays: only what can be made again from them, so not why the plan was chosen."""
+    """Return the description of a file: all that can be made again from its arrays, so not why the plan was chosen."""
     plan = compiled.plan
     shown = {name: value for name, value in record_of(compiled).items() if name not in {"why", "rounding_assumes"}}
     return shown | {"units": plan.units, "dense": dense_size(plan) <= DENSE_BYTES}

@@ -1,1 +1,1 @@
-"""What each number format keeps of a compiled function."""
+"""Number formats: rounding bounds, and runs rounded at every step."""

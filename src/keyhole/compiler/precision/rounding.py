@@ -83,7 +83,7 @@ def moved_output(scale: float, logit_error: float, theta: float = 0.0, value_err
 
 @dataclass(frozen=True)
 class Moves:
-    """What rounding does to one head: a logit error, and per unit a value error and the largest value."""
+    """The errors of one head by rounding: of logits, and per unit of values."""
 
     logits: float
     values: np.ndarray  # (k,)

@@ -105,7 +105,7 @@ def repeated_sum(start: np.ndarray, term: np.ndarray, times: int, kind: NumberFo
 
 
 def _steps_inside(start: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """How many steps surely stay between the powers of two around the start, ends left out."""
+    """Count the steps that surely stay between the powers of two around the start, ends left out."""
     _, exponent = np.frexp(start)
     outer, inner = np.ldexp(1.0, exponent), np.ldexp(0.5, exponent)
     away = np.sign(start) == np.sign(step)

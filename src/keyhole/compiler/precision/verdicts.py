@@ -1,4 +1,4 @@
-"""What each number format keeps of a plan: proved, refuted by an input, or only tried.
+"""Verdicts on number formats: proved, refuted by an input, or only tried.
 
 A statement names the format of storage (logits, values, read-out), that of accumulation (every sum and quotient) and
 the order of summation, which is here that of positions, as a running sum.
@@ -38,7 +38,7 @@ ROWS = 4096  # positions simulated one by one, where each has a logit of its own
 
 @dataclass(frozen=True)
 class FormatVerdict:
-    """What became of the signs in one pair of formats."""
+    """The fate of the signs in one pair of formats."""
 
     storage: str
     accumulation: str

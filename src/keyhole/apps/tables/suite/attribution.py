@@ -1,4 +1,4 @@
-"""How well an attribution finds the relevant positions, when they are known.
+"""Precision, recall and AUC of an attribution whose relevant positions are known.
 
 An attribution gives every position of every input a number; its size, whatever the sign, says how much the position
 is held to matter. The relevant set belongs to the function and not to one input, so sizes are averaged over the inputs
@@ -83,7 +83,7 @@ def auc(sizes: Float[np.ndarray, "n T"], relevant: Shaped[np.ndarray, "T"]) -> F
 
 
 def hits(sizes: Float[np.ndarray, "n T"], relevant: Shaped[np.ndarray, "T"], top: int) -> Float[np.ndarray, "n"]:
-    """How many relevant positions are among the `top` largest, on average over all ways to break ties."""
+    """Count the relevant positions among the `top` largest, on average over all ways to break ties."""
     cut = np.partition(sizes, -top, axis=1)[:, -top][:, None]
     above, tied = sizes > cut, sizes == cut
     share = (top - above.sum(axis=1)) / tied.sum(axis=1)
@@ -97,7 +97,7 @@ def _measures(sizes: np.ndarray, relevant: np.ndarray, top: int) -> np.ndarray:
 
 
 def _resamples(n: int, context: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each input is drawn in each resample, a block of resamples at a time."""
+    """Draw how often each input is in each resample, a block of resamples at a time."""
     rng = np.random.Generator(np.random.Philox(seed))
     step = max(1, BLOCK // max(n, context))
     for start in range(0, RESAMPLES, step):
