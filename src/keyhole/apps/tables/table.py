@@ -92,8 +92,8 @@ def make_table(
         first = int(bad.any(axis=0).argmax())
         raise DataError(
             f"{where} has no number in {int(bad[:, first].sum())} rows of column {names[first]!r}, and in "
-            f"{int(bad.any(axis=1).sum())} rows in all; fill them, encode words as numbers, or leave those rows or columns "
-            "out."
+            f"{int(bad.any(axis=1).sum())} rows in all; fill them, encode words as numbers, or leave "
+            "those rows or columns out."
         )
     if len(rows) < FEWEST:
         raise DataError(f"{where} has {len(rows)} rows; a learning curve needs at least {FEWEST}.")
