@@ -70,7 +70,7 @@ COMPILE = 'compile "x3 & x17" --context 512 --out one.safetensors'
 WALKS = {
     "compile": [[COMPILE]],
     "prove": [[COMPILE, "prove one.safetensors"]],
-    "learn": [["learn and:2 --context 6 --samples 24 --seeds 1 --engine here --store s --set steps=4,every=2"]],
+    "learn": [["learn and:2 --context 6 --samples 24 --seeds 1 --workers 0 --store s --set steps=4,every=2"]],
 }
 
 

@@ -33,7 +33,7 @@ class PlanResult(Result):
     properties: ClassVar[tuple[str, ...]] = ("title", "hash", "plan", "summary", "unfinished")
 
     answers: Mapping[str, SampleComplexity]
-    predictions: Mapping[str, tuple[Prediction, ...]]  # of the longest context of a sweep that is finished
+    predictions: Mapping[str, tuple[Prediction, ...]]  # of the longest context that is finished
     planned: Plan = hidden()
 
     @property
@@ -133,9 +133,9 @@ def run_plan(
         done = tuple(dict.fromkeys(row.context for row in swept.rows))
         part = replace(swept, plan=replace(swept.plan, contexts=done)) if done else swept
         answers[name] = answer_of(part.plan.learner.name, part, laws)
-        if answers[name].thresholds and set(done) == set(swept.plan.contexts):
-            predictions[name] = predict_longest(answers[name].thresholds, laws)
-    return PlanResult(answers, {name: found for name, found in predictions.items() if found}, chosen)
+        if found := predict_longest(answers[name].thresholds, laws):
+            predictions[name] = found
+    return PlanResult(answers, predictions, chosen)
 
 
 def _carry_out(plan: Plan, store: Store, execution: Execution, rows: Path | None, watch: Watch) -> dict[str, Sweep]:
