@@ -14,7 +14,7 @@ from keyhole.sweeps.runs import RunSpec
 from keyhole.sweeps.runs.run import run
 from keyhole.training import SparseTask
 from keyhole.training.learners import DeepLearner, TransformerSettings, learner_from_record, learner_named
-from keyhole.training.learners.memory import block_rows
+from keyhole.training.learners.shapes import block_rows
 from keyhole.training.network.deep import apply_layers, initial_layers, layer_of, model_of_layers, outputs_of
 from keyhole.training.network.network import apply
 from keyhole.training.task import ProblemSize
@@ -145,9 +145,3 @@ def test_what_it_cannot_do_is_refused():
         DeepLearner(TransformerSettings(norm="none", path_penalty=0.1))
     with pytest.raises(ArgumentError, match="batch"):
         DeepLearner(replace(SMALL.settings, batch=0)).validate(ProblemSize(8, 2, 1), online=True)
-
-
-def test_memory_grows_with_the_square_of_the_context():
-    """What a run is said to hold grows fourfold when a long context is doubled."""
-    long, longer = (DeepLearner().memory(ProblemSize(context, 2, 3), 100) for context in (2000, 4000))
-    assert 3.5 < longer / long < 4.1

@@ -14,7 +14,6 @@ from keyhole.training.task import Examples, ProblemSize
 
 PACKAGES = ("jax", "jaxlib", "optax", "numpy", "scipy", "scikit-learn")  # whose versions are stored with a run
 NUMERICS = 1  # raised when the same records give other numbers; a learner may state its own
-ENTRY = 4  # bytes of a one-hot entry in single precision; a stored set of bytes, padded eightfold, is no larger
 
 Reading = Mapping[str, float]
 Predictor = Callable[[UInt8[np.ndarray, "n T"]], Bool[np.ndarray, "n"]]
@@ -53,10 +52,6 @@ class Method:
     def record(self) -> dict[str, Any]:
         """Return the name and every field that decides what it learns, as plain values."""
         return {"name": self.name, **{each.name: getattr(self, each.name) for each in fields(self) if each.compare}}
-
-    def memory(self, size: ProblemSize, samples: int | None) -> int:
-        """Return the bytes of a run on a training set (None: fresh samples); by default those of one-hot rows."""
-        return ENTRY * (samples or 0) * size.context * size.symbols
 
 
 @dataclass(frozen=True)

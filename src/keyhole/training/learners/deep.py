@@ -8,7 +8,6 @@ import numpy as np
 from keyhole.errors import ArgumentError
 from keyhole.training.learners.base import Fitted
 from keyhole.training.learners.gradient import GradientLearner
-from keyhole.training.learners.memory import deep_memory
 from keyhole.training.learners.registry import register_learner
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.observation import SampleSource
@@ -44,10 +43,6 @@ class DeepLearner(GradientLearner):
     def name(self) -> str:
         """Return the name that a person types."""
         return f"deep:{self.layers}"
-
-    def memory(self, size: ProblemSize, samples: int | None) -> int:
-        """Return the bytes of a run."""
-        return deep_memory(self.layers, self.settings, size, samples)
 
     def train(self, size: ProblemSize, data: Examples | SampleSource, seed: np.random.SeedSequence) -> Fitted:
         """Train the network."""

@@ -7,7 +7,6 @@ import numpy as np
 
 from keyhole.training.learners.base import Fitted
 from keyhole.training.learners.gradient import GradientLearner
-from keyhole.training.learners.memory import training_memory
 from keyhole.training.learners.presets import DEPARTURES, preset
 from keyhole.training.learners.registry import register_learner
 from keyhole.training.observation import SampleSource
@@ -29,10 +28,6 @@ class TransformerLearner(GradientLearner):
     def remark(self) -> str:
         """Return where the preset `paper` departs from the protocol it follows; nothing of other settings."""
         return DEPARTURES if self.settings == preset("paper") else ""
-
-    def memory(self, size: ProblemSize, samples: int | None) -> int:
-        """Return the bytes of a run."""
-        return training_memory(self.settings, size, samples)
 
     def starting_weights(self, usual: Weights) -> Weights:
         """Return the weights to start from, given the usual random ones."""

@@ -17,8 +17,8 @@ from jax import Array
 from keyhole.arrays import Float, UInt8
 from keyhole.attention import Model
 from keyhole.training.learners.base import Fitted, Predictor
-from keyhole.training.learners.memory import block_rows
 from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.learners.shapes import block_rows
 from keyhole.training.network.attend import Parameters, cls_vector, norm_rows
 from keyhole.training.network.compiling import Program
 from keyhole.training.network.dropping import dropped, kept_weights

@@ -16,8 +16,8 @@ import numpy as np
 from jax import Array
 
 from keyhole.training.learners.base import Fitted, Predictor
-from keyhole.training.learners.memory import padded_size
 from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.learners.shapes import padded_size
 from keyhole.training.network.attend import Parameters
 from keyhole.training.network.compiling import Program
 from keyhole.training.network.network import initial

@@ -8,8 +8,8 @@ import numpy as np
 from jax import Array
 
 from keyhole.arrays import Float, Int, UInt8
-from keyhole.training.learners.memory import padded_size
 from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.learners.shapes import padded_size
 from keyhole.training.network.attend import PADDING, adds_rows
 from keyhole.training.observation import PROBE, SET_PROBE, Observation, Observer, SampleSource
 from keyhole.training.task import Examples
