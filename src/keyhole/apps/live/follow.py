@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.latent.inference import Problem, Settings, make_attentions, parse_schedule, require_problem
 from keyhole.latent.models import find_model
-from keyhole.show.document import Column, Document, Grid
+from keyhole.show.answer import Show
 
 LONGEST = 512  # tokens that are followed one by one
 
@@ -40,26 +40,22 @@ class Followed(Result):
     truth: tuple[float, ...]  # what an endless context would tell, at the first query
     steps: tuple[Step, ...]
 
-    @property
-    def summary(self) -> str:
-        """The model, the length, and how far each attention is from the posterior mean at the end."""
-        last = self.steps[-1]
+    def lines(self, show: Show) -> None:
+        """Say how far each attention is from the posterior mean at the end; then a row per length."""
+        last, names = self.steps[-1], tuple(self.steps[0].answers)
         gaps = ", ".join(f"{name} {gap:.3g}" for name, gap in last.gaps.items())
-        return f"{self.model} after {last.tokens} tokens; squared distance from the posterior mean: {gaps}"
-
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        return {**vars(self), "steps": [vars(step) for step in self.steps]}
-
-    def document(self) -> Document:
-        """A row per length: the posterior mean and every answer, in their first coordinate."""
-        names = list(self.steps[0].answers)
-        heads = [Column("T", "right"), Column("posterior mean", "right"), *(Column(name, "right") for name in names)]
-        rows = [
-            [str(step.tokens), f"{step.posterior_mean[0]:.4f}", *(f"{step.answers[name][0]:.4f}" for name in names)]
-            for step in self.steps
-        ]
-        return (Grid(heads, rows),)
+        show.line(f"{self.model} after {last.tokens} tokens; squared distance from the posterior mean: {gaps}")
+        if show.verbose:
+            show.table(
+                dict.fromkeys(("T", "posterior mean", *names), ">"),
+                [
+                    (
+                        str(step.tokens),
+                        *(f"{answer[0]:.4f}" for answer in (step.posterior_mean, *step.answers.values())),
+                    )
+                    for step in self.steps
+                ],
+            )
 
     def figure(self) -> Figure:
         """The first coordinate of the posterior mean and of every answer against the length."""

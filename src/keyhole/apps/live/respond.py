@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from keyhole.api.compile import Compiled
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.result import Result
 from keyhole.attention import dense, evaluate
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.show.document import Document, Facts
+from keyhole.show.answer import Show
 from keyhole.show.folding import abbreviate
 
 LONGEST = 2**16  # positions whose attention is listed one by one
@@ -36,28 +36,15 @@ class Response(Result):
     cls_attention: tuple[float, ...]  # the share of [CLS], by head
 
     @property
-    def summary(self) -> str:
+    def said(self) -> str:
         """The output beside its threshold."""
         side = "above" if self.answer else "below"
         return f"output {self.output:.4g}, {side} {self.threshold:g}: the layer says {int(self.answer)}"
 
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        return dict(vars(self))
-
-    def document(self) -> Document:
-        """The input, the output and the function's own value."""
-        ones = ", ".join(map(str, self.ones)) or "none"
-        return (
-            Facts(
-                [
-                    ("function", abbreviate(self.function, 60)),
-                    ("positions with a 1", abbreviate(ones, 60)),
-                    ("output", f"{self.output:.6g} ({self.summary.split(', ')[1]})"),
-                    ("the function says", str(int(self.truth))),
-                ]
-            ),
-        )
+    def lines(self, show: Show) -> None:
+        """Say the input, the output and the function's own value."""
+        show.line(f"{self.said}, and {abbreviate(self.function, 60)} is {int(self.truth)}")
+        show.line(f"positions with a 1: {abbreviate(', '.join(map(str, self.ones)) or 'none', 60)}")
 
     def figure(self) -> Figure:
         """The attention of every head over the positions."""
@@ -68,7 +55,7 @@ class Response(Result):
         )
         return Figure(
             title="Attention of [CLS] on one input",
-            subtitle=f"{abbreviate(self.function, 60)}, T = {self.context}; {self.summary}",
+            subtitle=f"{abbreviate(self.function, 60)}, T = {self.context}; {self.said}",
             kind="points",
             rows=rows,
             x=Axis("position", "position"),
