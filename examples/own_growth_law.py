@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyhole.sweeps.laws import LAWS, AffineLaw, Array, Ends, LawVerdict, compare_laws, register_law
+from keyhole.sweeps.laws import LAWS, AffineLaw, Array, Ends, LawVerdict, compare_laws
 from keyhole.sweeps.thresholds import Threshold
 
 SATURATING = AffineLaw("saturating", "a − b e^(−T/300)", lambda contexts: -np.exp(-contexts / 300))
@@ -44,11 +44,10 @@ MEASURED = {10: 22, 30: 26, 100: 37, 300: 58, 1000: 78, 3000: 80, 10000: 80}  # 
 
 
 def verdict() -> LawVerdict:
-    """The library's laws and both of ours on the thresholds above; one is given by name, one as it is."""
-    register_law(LogPower())
+    """The library's laws and both of ours on the thresholds above."""
     curve = (1.0, 0.2, 100, None, 8, 512, None)  # plateau, slope, trials and what else a sweep knows; no law reads it
     rows = [Threshold(T, 0.5, m, 0.9 * m, 1.1 * m, "no", *curve) for T, m in MEASURED.items()]
-    return compare_laws(rows, laws=(*LAWS, SATURATING, "power of log"))
+    return compare_laws(rows, laws=(*LAWS, SATURATING, LogPower()))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 
 from keyhole.errors import DataError
 from keyhole.show.chart import to_spec, to_svg
-from keyhole.sweeps.laws.figures import course_figure, grokking_figure, learners_figure, success_figure
+from keyhole.sweeps.laws.figures import course_figure, learners_figure, success_figure
 from keyhole.sweeps.laws.selection import compare_laws
 from keyhole.sweeps.thresholds.threshold import estimate_threshold
 
@@ -95,7 +95,7 @@ def test_a_course_has_a_line_for_each_run_and_reading():
 
 def test_grokking_is_on_a_log_axis_without_step_zero():
     """A logarithm has no place for step 0."""
-    figure = grokking_figure("parity", {"0": RUN})
+    figure = course_figure("parity", {"0": RUN}, ("train_accuracy", "accuracy"), scale="log")
     assert figure.x.scale == "log"
     assert min(row["step"] for row in figure.rows) == 10
     assert {row["reading"] for row in figure.rows} == {"accuracy on the training set", "accuracy on fresh inputs"}

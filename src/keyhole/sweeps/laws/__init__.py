@@ -9,10 +9,7 @@ from keyhole.sweeps.laws.decision import WIDE as WIDE
 from keyhole.sweeps.laws.decision import Decision as Decision
 from keyhole.sweeps.laws.decision import decide as decide
 from keyhole.sweeps.laws.decision import naming_rates as naming_rates
-from keyhole.sweeps.laws.exponent import exponent_rates as exponent_rates
-from keyhole.sweeps.laws.exponent import growth_exponent as growth_exponent
 from keyhole.sweeps.laws.figures import course_figure as course_figure
-from keyhole.sweeps.laws.figures import grokking_figure as grokking_figure
 from keyhole.sweeps.laws.figures import learners_figure as learners_figure
 from keyhole.sweeps.laws.figures import steps_figure as steps_figure
 from keyhole.sweeps.laws.figures import success_figure as success_figure
@@ -27,8 +24,6 @@ from keyhole.sweeps.laws.growth_laws import Array as Array
 from keyhole.sweeps.laws.growth_laws import Ends as Ends
 from keyhole.sweeps.laws.growth_laws import GrowthLaw as GrowthLaw
 from keyhole.sweeps.laws.growth_laws import read_laws as read_laws
-from keyhole.sweeps.laws.growth_laws import register_law as register_law
-from keyhole.sweeps.laws.growth_laws import registered_laws as registered_laws
 from keyhole.sweeps.laws.selection import comparable as comparable
 from keyhole.sweeps.laws.selection import compare_laws as compare_laws
 from keyhole.sweeps.laws.verdict import LawVerdict as LawVerdict

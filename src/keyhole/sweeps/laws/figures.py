@@ -151,11 +151,6 @@ def course_figure(
     )
 
 
-def grokking_figure(title: str, runs: Mapping[str, Sequence[Reading]]) -> Figure:
-    """Accuracy on the training set and on fresh inputs: the first may be 1 long before the second."""
-    return course_figure(title, runs, ("train_accuracy", "accuracy"), scale="log")
-
-
 def _threshold_rows(learners: Mapping[str, Sequence[Threshold]]) -> list[Row]:
     """A point and an interval for each threshold; a censored one is drawn at the edge of the sizes tried."""
     rows: list[Row] = []

@@ -6,13 +6,14 @@ from math import exp, log
 
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
+from keyhole.apps.ledger.training.exponent import exponent_rates, growth_exponent
 from keyhole.apps.ledger.training.sweeps import train
 from keyhole.bounds import pair_construction
 from keyhole.bounds.theorems import TABULATED, guarantee
 from keyhole.estimate import Estimate
 from keyhole.figure import Figure
 from keyhole.papers import EDELMAN_2022
-from keyhole.sweeps.laws import LawVerdict, exponent_rates, growth_exponent, learners_figure, read_points
+from keyhole.sweeps.laws import LawVerdict, learners_figure, read_points
 from keyhole.sweeps.thresholds import Threshold
 from keyhole.training import SparseTask
 from keyhole.training.learners import transformer_with_preset

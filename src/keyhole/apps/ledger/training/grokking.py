@@ -9,12 +9,13 @@ from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import read_runs, train
 from keyhole.figure import Axis, Figure, line_figure
 from keyhole.papers import EDELMAN_2022
-from keyhole.sweeps.laws import grokking_figure
+from keyhole.sweeps.laws import course_figure
 from keyhole.sweeps.runs import RunResult
 from keyhole.training import SparseTask
 from keyhole.training.learners import TransformerLearner, preset
 from keyhole.verdicts import ClaimVerdict
 
+BOTH = ("train_accuracy", "accuracy")  # the first may be 1 long before the second
 SUCCESS = Claim(
     id="parity-fixed-set",
     title="From 40 samples elimination finds a parity that a trained network does not",
@@ -150,17 +151,16 @@ def _success(rows: list[dict[str, Any]]) -> Figure:
 def _memorised(size: int, results: Sequence[RunResult]) -> Figure:
     """Training and fresh accuracy of some runs of one size, those first that fit and do not generalise."""
     ordered = sorted(results, key=lambda result: not (result.fitted and not result.success))
-    return grokking_figure(
-        f"Fitting without understanding, m = {size}",
-        {f"run {index}": result.readings for index, result in enumerate(ordered[:SHOWN], 1)},
-    )
+    shown = {f"run {index}": result.readings for index, result in enumerate(ordered[:SHOWN], 1)}
+    return course_figure(f"Fitting without understanding, m = {size}", shown, BOTH, scale="log")
 
 
 def _curve(network: Mapping[int, Sequence[RunResult]]) -> Figure:
     """Training and fresh accuracy of the run with the longest delay."""
     every = [(size, result) for size, results in network.items() for result in results]
     size, chosen = max(every, key=lambda one: (_delay(one[1]) or -1.0, one[0]))
-    return grokking_figure(f"Fitting and understanding, m = {size}: the longest delay", {"run": chosen.readings})
+    title = f"Fitting and understanding, m = {size}: the longest delay"
+    return course_figure(title, {"run": chosen.readings}, BOTH, scale="log")
 
 
 EXPERIMENTS = (

@@ -5,8 +5,8 @@ from math import exp
 import numpy as np
 import pytest
 
+from keyhole.apps.ledger.training.exponent import exponent_rates, growth_exponent
 from keyhole.errors import DataError
-from keyhole.sweeps.laws import exponent_rates, growth_exponent
 
 from helpers.threshold_fakes import threshold
 

@@ -8,8 +8,8 @@ import numpy as np
 from keyhole.arrays import Float
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
-from keyhole.sweeps.laws.fit import Points, read_points
-from keyhole.sweeps.thresholds.threshold import Threshold
+from keyhole.sweeps.laws import Points, read_points
+from keyhole.sweeps.thresholds import Threshold
 
 
 def growth_exponent(thresholds: Sequence[Threshold], confidence: float = 0.9) -> Estimate:
