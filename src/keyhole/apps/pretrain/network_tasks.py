@@ -146,7 +146,7 @@ class NetworkTask(PretrainingTask):
         excess = float(
             np.square(network.predict(tokens.astype(np.float32)) - model.posterior_mean(tokens)).sum(axis=1).mean()
         )
-        variance = model.bayes_risk(length).value
+        variance = model.bayes_risk(length)
         noise = model.noise_variance * model.width if masked else 0.0
         return {"excess": excess, "risk": noise + variance, "gain": model.prior_variance * model.width - variance}
 

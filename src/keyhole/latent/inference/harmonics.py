@@ -4,7 +4,6 @@ Keys are uniform on the unit sphere of R^d, the kernel is exp((aᵀb − 1)/γ),
 eigenfunctions of the kernel; softmax attention multiplies them, conditional-mean attention shrinks them.
 """
 
-from collections.abc import Iterator
 from itertools import count
 from math import comb, exp, lgamma, log
 
@@ -99,17 +98,13 @@ def effective_dimension(dimension: int, temperature: float, epsilon: float) -> f
             f"The harmonics of dimension {dimension} at temperature {temperature} are too small for double precision; "
             "take fewer dimensions or a smaller temperature."
         )
-    for degree, mu in spectrum(dimension, temperature):
+    for degree in count():
+        mu = eigenvalue(dimension, degree, temperature)
         term = multiplicity(dimension, degree) * mu / (mu + epsilon)
         total += term
         if term < SMALLEST * total:
             break
     return total
-
-
-def spectrum(dimension: int, temperature: float) -> Iterator[tuple[int, float]]:
-    """Degrees from 0 with their eigenvalues, which fall; without end."""
-    return ((degree, eigenvalue(dimension, degree, temperature)) for degree in count())
 
 
 def zonal(dimension: int, degrees: int, cosines: Float[np.ndarray, "*any"]) -> Float[np.ndarray, "degrees *any"]:

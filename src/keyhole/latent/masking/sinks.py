@@ -68,7 +68,7 @@ def sink_standard_error(model: Polya | GaussianLocation, tokens: int) -> float:
     """
     if isinstance(model, GaussianLocation):
         ridge = model.noise_variance / model.prior_variance
-        risk = model.noise_variance + model.bayes_risk(tokens).value / model.width
+        risk = model.noise_variance + model.bayes_risk(tokens) / model.width
         return float(np.sqrt(risk * (ridge + tokens) ** 3 / (model.width * model.prior_variance * tokens * ridge**2)))
     sums, targets, weights = polya_table(model, tokens)
     total = float(model.concentration.sum())

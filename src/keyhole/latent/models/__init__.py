@@ -4,7 +4,6 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from keyhole.latent.models.base import Draw as Draw
-from keyhole.latent.models.base import Risk as Risk
 from keyhole.latent.models.base import Sampler as Sampler
 from keyhole.latent.models.base import letter_counts as letter_counts
 from keyhole.latent.models.conjugate import BetaBernoulli as BetaBernoulli

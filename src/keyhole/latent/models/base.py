@@ -30,15 +30,6 @@ class Draw:
     latents: Shaped[Any, "n *latent"]
 
 
-@dataclass(frozen=True)
-class Risk:
-    """The loss of the best answer there is, and how far simulation may be off (0 where it is exact)."""
-
-    value: float
-    standard_error: float
-    loss: str
-
-
 class Sampler(Protocol):
     """Anything that draws sequences: all that a test of exchangeability needs of a model."""
 
@@ -104,11 +95,6 @@ def draw_letters(laws: Probabilities, length: int, rng: np.random.Generator) -> 
     edges /= edges[:, -1:]  # so that rounding leaves no gap at the top
     places = rng.random((len(laws), length))
     return (places[:, :, None] >= edges[:, None, :-1]).sum(axis=2)
-
-
-def average(losses: Float[Any, "draws"], loss: str) -> Risk:
-    """A risk by simulation: the mean of the losses and its standard error."""
-    return Risk(float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(len(losses))), loss)
 
 
 def _capitalised(text: str) -> str:

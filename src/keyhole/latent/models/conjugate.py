@@ -12,7 +12,6 @@ from keyhole.latent.models.base import (
     Draw,
     Letters,
     Probabilities,
-    Risk,
     Rng,
     Tokens,
     draw_letters,
@@ -23,8 +22,6 @@ from keyhole.latent.models.base import (
 )
 from keyhole.latent.models.registry import register_model
 from keyhole.latent.models.without_keys import ModelWithoutKeys, one_hot
-
-SQUARED = "squared error of the latent"
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class Polya(ModelWithoutKeys):
         """How often each letter occurs."""
         return letter_counts(tokens, self.letters)
 
-    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:  # noqa: ARG002  (it is exact)
+    def bayes_risk(self, length: int) -> float:
         """The expected squared distance of the posterior mean from the law of the tokens.
 
         Statement  Σ_v α_v(α₀ − α_v)/(α₀(α₀ + 1)(α₀ + T)).
@@ -120,13 +117,13 @@ class Polya(ModelWithoutKeys):
                    expectation of the posterior's E[z_v(1 − z_v)] is the prior's, α_v(α₀ − α_v)/(α₀(α₀ + 1)).
         Source     Standard.
 
-        >>> round(Polya(np.array([1.0, 1.0])).bayes_risk(10).value, 9)
+        >>> round(Polya(np.array([1.0, 1.0])).bayes_risk(10), 9)
         0.027777778
         """
         require_sizes(1, length)
         total = self.concentration.sum()
         spread = (self.concentration * (total - self.concentration)).sum() / (total * (total + 1))
-        return Risk(float(spread / (total + length)), 0.0, SQUARED)
+        return float(spread / (total + length))
 
 
 @dataclass(frozen=True)
@@ -201,15 +198,15 @@ class BetaBernoulli(ModelWithoutKeys):
         """The number of ones."""
         return letter_counts(tokens, 2)[:, 1]
 
-    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:  # noqa: ARG002  (it is exact)
+    def bayes_risk(self, length: int) -> float:
         """The expected squared error of the posterior mean: ab/((a + b)(a + b + 1)(a + b + T)).
 
-        >>> round(BetaBernoulli().bayes_risk(10).value, 9)
+        >>> round(BetaBernoulli().bayes_risk(10), 9)
         0.013888889
         """
         require_sizes(1, length)
         total = self.heads + self.tails
-        return Risk(self.heads * self.tails / (total * (total + 1) * (total + length)), 0.0, SQUARED)
+        return self.heads * self.tails / (total * (total + 1) * (total + length))
 
 
 @dataclass(frozen=True)
@@ -269,11 +266,11 @@ class GaussianLocation(ModelWithoutKeys):
         require_vectors(tokens, self.width)
         return tokens.sum(axis=1)
 
-    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:  # noqa: ARG002  (it is exact)
+    def bayes_risk(self, length: int) -> float:
         """The posterior variance, summed over coordinates."""
         require_sizes(1, length)
         weight = self.noise_variance + length * self.prior_variance
-        return Risk(self.width * self.noise_variance * self.prior_variance / weight, 0.0, SQUARED)
+        return self.width * self.noise_variance * self.prior_variance / weight
 
 
 register_model("polya", lambda: Polya(np.array([1.0, 2.0, 1.0])))

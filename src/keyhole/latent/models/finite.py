@@ -22,10 +22,8 @@ from keyhole.latent.models.base import (
     Draw,
     Letters,
     Probabilities,
-    Risk,
     Rng,
     Tokens,
-    average,
     draw_letters,
     letter_counts,
     require_letters,
@@ -35,8 +33,7 @@ from keyhole.latent.models.base import (
 from keyhole.latent.models.registry import register_model
 from keyhole.latent.models.without_keys import ModelWithoutKeys, one_hot
 
-LOG_LOSS = "log loss of the latent, in nats"
-MOST_COUNTS = 200_000  # count vectors summed exactly; beyond, the risk is simulated
+MOST_COUNTS = 200_000  # count vectors that are summed
 
 
 class FiniteLatent(ABC):
@@ -80,15 +77,6 @@ class FiniteLatent(ABC):
         [[0.714286, 0.285714]]
         """
         return Softmax()(self.log_posterior(tokens))
-
-    def statistic(self, tokens: Tokens) -> Probabilities:
-        """The posterior itself: a function of every sufficient representation (`compare_representations`)."""
-        return self.posterior(tokens)
-
-    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
-        """E[−log π_X(z)] = H(z | X), by simulation: the conditional entropy of the posterior, averaged."""
-        posterior = self.posterior(self.sample(draws, length, rng).tokens)
-        return average(entropies(posterior), LOG_LOSS)
 
 
 class FiniteLatentWithMeans(FiniteLatent, ModelWithoutKeys):
@@ -193,15 +181,18 @@ class FiniteModel(FiniteLatentWithMeans):
         """By counts of letters and prototypes log A."""
         return prototype_attention(tokens, self.emission, self.prior)
 
-    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
-        """H(z | X), summed over all count vectors where they are few enough, else simulated."""
+    def bayes_risk(self, length: int) -> float:
+        """The log loss E[−log π_X(z)] = H(z | X) of the posterior, summed over all count vectors."""
         require_sizes(1, length)
         if comb(length + self.letters - 1, length) > MOST_COUNTS:
-            return super().bayes_risk(length, draws=draws, rng=rng)
+            raise AssumptionError(
+                f"{length:,} of {self.letters} letters have more than {MOST_COUNTS:,} vectors of counts; use shorter "
+                "sequences or fewer letters."
+            )
         joint = np.concatenate(list(self.joint_counts(length)))  # (count vectors, m): P(counts, z)
         whole = joint.sum(axis=1, keepdims=True)
         posterior = np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0)
-        return Risk(float((whole[:, 0] * entropies(posterior)).sum()), 0.0, LOG_LOSS)
+        return float((whole[:, 0] * entropies(posterior)).sum())
 
     def joint_counts(self, length: int, block: int = 4096) -> Iterator[Float[Any, "block m"]]:
         """P(counts, z) for every vector of counts of `length` letters, a block at a time."""

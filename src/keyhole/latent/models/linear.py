@@ -14,9 +14,9 @@ from keyhole.latent.inference.predictions import is_constant, reached_rates, shr
 from keyhole.latent.inference.problem import Prediction, Regression, Settings
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.kernels import linear_kernel
-from keyhole.latent.models.base import Draw, Risk, Rng, Tokens, average, require_amount, require_sizes
+from keyhole.latent.models.base import Draw, Rng, Tokens, require_amount, require_sizes
 from keyhole.latent.models.registry import register_model
-from keyhole.latent.models.with_keys import SQUARED_AT_KEY, ModelWithKeys, require_widths
+from keyhole.latent.models.with_keys import ModelWithKeys, require_widths
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,6 @@ class LinearRegression(ModelWithKeys):
         """KᵀK and KᵀV."""
         keys, values = self.split(tokens)
         return np.einsum("ntd,nte->nde", keys, keys), np.einsum("ntd,ntk->ndk", keys, values)
-
-    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
-        """E‖zq − E[zq | X]‖² at a fresh key: k times the trace of the covariance, averaged over keys."""
-        posterior = self.posterior(self.sample(draws, length, rng).tokens)
-        return average(self.value_width * np.einsum("ndd->n", posterior.covariance), SQUARED_AT_KEY)
 
     def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
         """What normal keys make of each kind of attention."""

@@ -19,9 +19,9 @@ from keyhole.latent.inference.predictions import is_constant
 from keyhole.latent.inference.problem import Prediction, Regression, Settings
 from keyhole.latent.inference.schedules import vanishing_bandwidth, vanishing_rate
 from keyhole.latent.kernels import Gaussian, Kernel, MeanEmbedding, embed_mean, sphere_kernel
-from keyhole.latent.models.base import Draw, Risk, Rng, Tokens, average, require_amount, require_sizes, require_vectors
+from keyhole.latent.models.base import Draw, Rng, Tokens, require_amount, require_sizes
 from keyhole.latent.models.registry import register_model
-from keyhole.latent.models.with_keys import SQUARED_AT_KEY, ModelWithKeys, require_widths
+from keyhole.latent.models.with_keys import ModelWithKeys, require_widths
 
 MOST_JOINT = 4096  # a process is drawn by a Cholesky factor of its T × T covariance: 4096 take a second and 128 MB
 ON_SPHERE = ("exponential", "gaussian")  # one kernel at equal γ: ‖a − b‖² = 2 − 2aᵀb there
@@ -100,28 +100,6 @@ class SphereProcess(ModelWithKeys):
         keys, values = self.split(tokens)
         contexts = (embed_mean(self.kernel, k, v, ridge=self.ridge) for k, v in zip(keys, values, strict=True))
         return ProcessPosterior(tuple(contexts), self.noise_variance)
-
-    def statistic(self, tokens: Tokens) -> Tokens:
-        """The pairs in a standard order: with distinct keys nothing but their order can be forgotten."""
-        require_vectors(tokens, self.key_width + self.value_width)
-        order = [np.lexsort(sequence.T[::-1]) for sequence in tokens]
-        return np.stack([sequence[places] for sequence, places in zip(tokens, order, strict=True)])
-
-    def bayes_risk(self, length: int, *, draws: int = 50, rng: Rng = 0) -> Risk:
-        """E‖f(q) − E[f(q) | X]‖² at a fresh key, averaged over keys; each context is asked at 64 of them."""
-        require_sizes(draws, length)
-        stream = np.random.default_rng(rng)
-        losses = []
-        for _ in range(draws):
-            queries = uniform_on_sphere(64, self.key_width, stream)
-            if length == 0:
-                losses.append(self.prior_variance)
-                continue
-            keys = uniform_on_sphere(length, self.key_width, stream)
-            context = embed_mean(self.kernel, keys, np.zeros((length, 1)), ridge=self.ridge)
-            variance = context.variance(queries, noise=self.noise_variance) - self.noise_variance
-            losses.append(float(variance.mean()))
-        return average(self.value_width * np.array(losses), SQUARED_AT_KEY)
 
     def energies(self) -> Energies:
         """The energies of a draw of the process, in expectation: kτ² N(d, ℓ) μ_ℓ; they sum to kτ².

@@ -13,7 +13,6 @@ from keyhole.latent.kernels import factor
 from keyhole.latent.models.base import Tokens, require_vectors
 
 QUERIES = 32  # asked of each context
-SQUARED_AT_KEY = "squared error of the function at a fresh key"
 
 
 class ModelWithKeys(ABC):

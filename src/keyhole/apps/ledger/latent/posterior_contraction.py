@@ -37,7 +37,7 @@ ROUNDING = 1e-10  # of a sum of 400 logarithms
 def measure(scale: Scale, seed: int) -> Outcome:
     """Exact log loss at doubling T, and the regret of every sequence drawn from eight random latents, or from none."""
     lengths = [20 * 2**step for step in range(9 if scale == "quick" else 10)]
-    losses = [COINS.bayes_risk(T).value for T in lengths]
+    losses = [COINS.bayes_risk(T) for T in lengths]
     rates = [log(a / b) / T for a, b, T in zip(losses[:-1], losses[1:], lengths[:-1], strict=True)]
     chernoff = contraction_rate(COINS)
     excess = (rates[-1] - chernoff) / (log(2) / (2 * lengths[-2]))
