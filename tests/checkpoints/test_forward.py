@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from keyhole.checkpoints import filled, load_checkpoint, patches, prepare
+from keyhole.apps.heads.batches import filled, patches
+from keyhole.checkpoints import load_checkpoint, prepare
 from keyhole.errors import CheckpointError, DataError, MissingError
 
 from helpers import tiny_checkpoints as tiny

@@ -5,9 +5,9 @@ so that no more than one array (batch, heads, T, T) is alive. Weights are kept o
 single for long corpora.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -30,21 +30,6 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "silu": lambda x: x / (1 + np.exp(-np.clip(x, -700, None))),
     "tanh": np.tanh,
 }
-
-
-@runtime_checkable
-class Runs(Protocol):
-    """What heads are looked at in: a model that makes rows of tokens, and shows its maps when it is run."""
-
-    @property
-    def checkpoint(self) -> Any:
-        """What is known of the model: its source, sizes, embedding, and whether it is causal."""
-
-    def embed(self, tokens: np.ndarray) -> np.ndarray:
-        """The rows of tokens."""
-
-    def run(self, rows: np.ndarray, visible: np.ndarray | None = None, look: Look | None = None) -> np.ndarray:
-        """The last rows; `look` is shown each layer's maps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,43 +234,3 @@ def _turned(rows: np.ndarray, turn: tuple[np.ndarray, np.ndarray]) -> np.ndarray
     half = cosines.shape[1]
     one, two, rest = rows[..., :half], rows[..., half : 2 * half], rows[..., 2 * half :]
     return np.concatenate([one * cosines - two * sines, two * cosines + one * sines, rest], axis=-1)
-
-
-def batches(lengths: Sequence[int], cells: int = 2**17) -> Iterator[list[int]]:
-    """Indices of inputs in batches of like lengths, (longest)² · inputs ≤ `cells`, so that maps stay small.
-
-    >>> list(batches([3, 10, 3, 2], cells=100))
-    [[3, 0, 2], [1]]
-    """
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda each: lengths[each]):
-        if batch and lengths[index] ** 2 * (len(batch) + 1) > cells:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
-
-
-def filled(parts: Sequence[np.ndarray]) -> tuple[Rows, Bool[np.ndarray, "batch T"]]:
-    """Rows of several inputs as one batch, filled up with zeros, and which rows are real."""
-    longest = max(len(part) for part in parts)
-    rows = np.zeros((len(parts), longest, parts[0].shape[1]))
-    visible = np.zeros((len(parts), longest), dtype=bool)
-    for number, part in enumerate(parts):
-        rows[number, : len(part)] = part
-        visible[number, : len(part)] = True
-    return rows, visible
-
-
-def patches(images: Float[np.ndarray, "n channels height width"], side: int) -> Float[np.ndarray, "n count f"]:
-    """Images cut into squares, row by row, each flattened by channel, row and column.
-
-    >>> patches(np.arange(16.0).reshape(1, 1, 4, 4), 2)[0, 1].tolist()
-    [2.0, 3.0, 6.0, 7.0]
-    """
-    n, channels, height, width = images.shape
-    if height % side or width % side:
-        raise DataError(f"Images of {height} × {width} cannot be cut into squares of side {side}.")
-    cut = images.reshape(n, channels, height // side, side, width // side, side)
-    return cut.transpose(0, 2, 4, 1, 3, 5).reshape(n, -1, channels * side * side)

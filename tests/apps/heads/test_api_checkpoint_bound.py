@@ -10,10 +10,11 @@ from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 from keyhole.apps.heads.checkpoint_bound import checkpoint_bound
+from keyhole.apps.heads.fixed_query import fixed_query_layer, fixed_query_profile
 from keyhole.apps.heads.fixed_query_bound import fixed_query_bound
 from keyhole.apps.heads.stand_in import STAND_IN
 from keyhole.bounds import PATH, guarantee
-from keyhole.checkpoints import fixed_query_layer, fixed_query_profile, load_checkpoint
+from keyhole.checkpoints import load_checkpoint
 from keyhole.cli.app import app
 from keyhole.errors import AssumptionError
 

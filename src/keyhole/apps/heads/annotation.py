@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.apps.heads.batches import batches, filled
 from keyhole.arrays import Bool, Float, Int
-from keyhole.checkpoints import Maps, Prepared, batches, filled
+from keyhole.checkpoints import Maps, Prepared
 from keyhole.errors import DataError
 from keyhole.files.reading import read_text
 from keyhole.progress import Progress, Watch, ignore

@@ -8,12 +8,13 @@ from typing import Any
 from keyhole.api.bound import Bound, bound
 from keyhole.api.norm_sources import NormSource
 from keyhole.apps.heads.checkpoint_norms import StandInBound, stand_in_bound
+from keyhole.apps.heads.fixed_query import FixedQueryLayer, fixed_query_layer
 from keyhole.apps.heads.fixed_query_bound import FixedQueryBound, fixed_query_bound
 from keyhole.apps.heads.model_source import settings_of
 from keyhole.apps.heads.norms import head_norms, not_covered
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import Real
-from keyhole.checkpoints import Checkpoint, FixedQueryLayer, fixed_query_layer, load_checkpoint
+from keyhole.checkpoints import Checkpoint, load_checkpoint
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.show.answer import Show
 

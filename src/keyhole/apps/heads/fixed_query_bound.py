@@ -7,8 +7,9 @@ from typing import Any
 
 from keyhole.api.bound import Bound, FiniteBound, bound
 from keyhole.api.norm_sources import NormSource
+from keyhole.apps.heads.fixed_query import FixedQueryLayer, fixed_query_profile
 from keyhole.bounds import Guarantee, Real, agnostic_error, failure, guarantee, kept_share, sample_size
-from keyhole.checkpoints import Checkpoint, FixedQueryLayer, fixed_query_profile
+from keyhole.checkpoints import Checkpoint
 from keyhole.decimals import at_least, at_most, brief, surely
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import BlockNorms

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.apps.heads.batches import patches
 from keyhole.apps.heads.head_statistics import Given
 from keyhole.apps.heads.images import read_images
 from keyhole.apps.heads.model_source import Source, array_of, open_checkpoint, tokens_of_bits
 from keyhole.apps.heads.texts import Pieces, TextReader, text_reader
-from keyhole.checkpoints import Checkpoint, Prepared, Runs, Sizes, patches
+from keyhole.apps.heads.transformers_maps import Runs
+from keyhole.checkpoints import Checkpoint, Prepared, Sizes
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.reading import parse_json, read_text
 

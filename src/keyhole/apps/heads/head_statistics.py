@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.apps.heads.batches import batches, filled
+from keyhole.apps.heads.transformers_maps import Runs
 from keyhole.arrays import Bool, Float
-from keyhole.checkpoints import Maps, Runs, batches, filled
+from keyhole.checkpoints import Maps
 from keyhole.errors import DataError
 from keyhole.progress import Progress, Watch, ignore
 

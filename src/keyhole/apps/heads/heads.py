@@ -8,12 +8,13 @@ import numpy as np
 
 from keyhole.api.result import Result
 from keyhole.apps.heads.annotation import word_maps
+from keyhole.apps.heads.batches import filled
 from keyhole.apps.heads.controls import CONTROLS, controlled
 from keyhole.apps.heads.head_data import Data, HeadData, head_data, opened, require_head
 from keyhole.apps.heads.head_statistics import RULE, USE, VERDICTS, HeadUse, head_use
 from keyhole.apps.heads.model_source import Source
-from keyhole.apps.heads.transformers_maps import REDRAWN, OutsideModel, redrawn
-from keyhole.checkpoints import Checkpoint, Prepared, Runs, Sizes, filled, prepare
+from keyhole.apps.heads.transformers_maps import REDRAWN, OutsideModel, Runs, redrawn
+from keyhole.checkpoints import Checkpoint, Prepared, Sizes, prepare
 from keyhole.decimals import counted
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row

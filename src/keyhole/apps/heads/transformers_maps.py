@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.checkpoints import PACKAGED, EmbeddingPart, Look, PositionCode, Sizes, packaged_folder
+from keyhole.checkpoints import PACKAGED, EmbeddingPart, Look, PositionCode, Prepared, Sizes, packaged_folder
 from keyhole.errors import CheckpointError, DataError, MissingError
 
 FETCH = "pip install 'keyhole[transformers]'"
@@ -58,6 +58,9 @@ class OutsideModel:
             if look is not None:
                 look(index, each.numpy())
         return np.asarray(outputs.last_hidden_state.numpy())
+
+
+Runs = Prepared | OutsideModel
 
 
 def outside_model(source: str | Path) -> OutsideModel:

@@ -1,4 +1,4 @@
-"""Every tensor of a file finds its place in an architecture, or is named as not used."""
+"""Places of tensors in an architecture; every tensor of a file has one, or is named as not used."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ class Place:
 
     @property
     def all(self) -> Iterator[StoredTensor]:
-        """Those that are there."""
+        """Yield those that are there."""
         return (each for each in (self.weight, self.bias, self.mean, self.variance) if each is not None)
 
 
@@ -50,29 +50,39 @@ class Placed:
 
 
 def place_tensors(files: WeightFiles, architecture: Architecture | str | None) -> Placed:
-    """The places of all tensors: in the architecture that is given, or that the configuration or the names tell."""
+    """Place all tensors in the architecture that is given, or that the configuration or the names tell."""
     files = replace(files, tensors=_plain_names(files.tensors))
-    placed, several = None, ""
+    best, several = None, ""
     for candidate in _candidates(files, architecture):
         prefixes = _prefixes(candidate, files.tensors)
         if len(prefixes) == 1:
-            tried = _place(candidate, files, prefixes[0])
-            if placed is None or _left(tried) < _left(placed):
-                placed = tried
-        elif prefixes:
-            several = several or _several(candidate, prefixes, files)
-    if placed is None:
-        raise CheckpointError(several or _unrecognised(files, architecture))
-    return placed
+            placed = _place(candidate, files, prefixes[0])
+            if best is None or _unknown(placed) < _unknown(best):
+                best = placed
+        elif prefixes and not several:
+            several = (
+                f"{files.source!r} holds {len(prefixes)} stacks of attention layers, under "
+                f"{', '.join(map(repr, sorted(prefixes)[:4]))}, and {candidate.name} fits each; save one alone, or "
+                "describe it with its whole names (keyhole.checkpoints.Architecture)."
+            )
+    if best is not None:
+        return best
+    asked = architecture.name if isinstance(architecture, Architecture) else architecture
+    asked = asked or files.config.get("model_type")
+    what = f"{asked} has" if asked else "any known architecture has"
+    raise CheckpointError(
+        several
+        or f"{files.source!r} does not hold the attention that {what}; its tensors are {', '.join(sorted(files.tensors)[:6]) or 'no tensor'}, …. Describe its architecture "
+        "(keyhole.checkpoints.Architecture)."
+    )
 
 
-def _left(placed: Placed) -> int:
-    """How many tensors have no known place."""
+def _unknown(placed: Placed) -> int:
     return sum(not each.known for each in placed.unused)
 
 
 def _plain_names(tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
-    """The tensors without a wrapper's prefix, and with gamma and beta called weight and bias."""
+    """Return the tensors without a wrapper's prefix, and with gamma and beta called weight and bias."""
     for name in tensors:
         if not name.isprintable() or len(name) > LONGEST_NAME:
             raise CheckpointError(f"A tensor is called {name[:40]!r}, which is no name of a weight; save it again.")
@@ -92,8 +102,8 @@ def _plain_names(tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]
 
 
 def _candidates(files: WeightFiles, architecture: Architecture | str | None) -> tuple[Architecture, ...]:
-    """The architectures that may be meant."""
-    known = registered()
+    """Return the architectures that may be meant."""
+    known, kind = registered(), files.config.get("model_type")
     if isinstance(architecture, Architecture):
         return (architecture,)
     if architecture is not None:
@@ -102,56 +112,36 @@ def _candidates(files: WeightFiles, architecture: Architecture | str | None) -> 
             names = ", ".join(each.name for each in known)
             raise CheckpointError(f"There is no architecture {architecture!r}; the names are {names}.")
         return candidates
-    kind = files.config.get("model_type")
-    if kind is None:
-        return known
-    candidates = tuple(each for each in known if kind in each.model_types)
+    candidates = known if kind is None else tuple(each for each in known if kind in each.model_types)
     if not candidates:
         types = ", ".join(sorted({each for family in known for each in family.model_types}))
         raise CheckpointError(
             f"{files.source!r} is of the model type {str(kind)[:60]!r}, which is not known; known are {types}. If "
-            "it is built as one of the known architectures, name that; otherwise describe its own "
+            "it is built as one of these, give that as model_type in its settings; otherwise describe its own "
             "(keyhole.checkpoints.Architecture)."
         )
     return candidates
 
 
-def _several(architecture: Architecture, prefixes: tuple[str, ...], files: WeightFiles) -> str:
-    """Why one of several stacks of layers is not chosen."""
-    return (
-        f"{files.source!r} holds {len(prefixes)} stacks of attention layers, under "
-        f"{', '.join(map(repr, sorted(prefixes)[:4]))}, and {architecture.name} fits each; save one alone, or describe "
-        "it with its whole names (keyhole.checkpoints.Architecture)."
-    )
-
-
-def _unrecognised(files: WeightFiles, architecture: Architecture | str | None) -> str:
-    """Why no architecture fits."""
-    asked = architecture.name if isinstance(architecture, Architecture) else architecture
-    asked = asked or files.config.get("model_type")
-    what = f"{asked} has" if asked else "any known architecture has"
-    names = ", ".join(sorted(files.tensors)[:6]) or "no tensor"
-    return (
-        f"{files.source!r} does not hold the attention that {what}; its tensors are {names}, …. Describe its "
-        "architecture (keyhole.checkpoints.Architecture)."
-    )
-
-
 def _prefixes(architecture: Architecture, tensors: Mapping[str, StoredTensor]) -> tuple[str, ...]:
-    """What may stand before the names: with each of these all attention weights of the first layer are there."""
+    """Return the prefixes with which all attention weights of the first layer are there."""
     roles = [role for role in ("query", "key", "value", "qkv", "output") if role in architecture.tensors]
     firsts = [architecture.names(role)[0] for role in roles]
     prefixes = [name.removesuffix(firsts[0]) for name in tensors if name.endswith(firsts[0])]
-    fits = [
+    return tuple(
         each for each in prefixes if (not each or each.endswith(".")) and all(each + name in tensors for name in firsts)
-    ]
-    return tuple(fits)
+    )
 
 
 def _place(architecture: Architecture, files: WeightFiles, prefix: str) -> Placed:
     tensors = _as_loaded(files, architecture)
+
+    def found(roles: tuple[str, ...], index: int, prefixes: tuple[str, ...]) -> dict[str, Place]:
+        places = {role: _find(architecture, tensors, role, index, prefixes) for role in roles}
+        return {role: place for role, place in places.items() if place is not None}
+
     depth = _depth(architecture, tensors, prefix, files)
-    layers = tuple(_layer_places(architecture, tensors, prefix, index) for index in range(depth))
+    layers = tuple(found(architecture.layer_roles, index, (prefix,)) for index in range(depth))
     for index, layer in enumerate(layers):
         lacking = set(layers[0]) ^ set(layer)
         if lacking:
@@ -159,24 +149,22 @@ def _place(architecture: Architecture, files: WeightFiles, prefix: str) -> Place
                 f"{files.source!r}: layer {index + 1} and layer 1 differ in whether they have {min(lacking)}; a "
                 "part of the file is missing. Fetch the model again."
             )
-    model = {}
-    for role in MODEL_ROLES:
-        if role in architecture.tensors:
-            place = _find(architecture, tensors, role, 0, (prefix, ""))
-            if place is not None:
-                model[role] = place
-    taken = {
-        each.name for place in (*model.values(), *(p for layer in layers for p in layer.values())) for each in place.all
-    }
-    unused = tuple(_unused(architecture, name) for name, tensor in sorted(tensors.items()) if tensor.name not in taken)
-    return Placed(architecture, files, layers, model, unused, prefix)
+    model = found(tuple(role for role in MODEL_ROLES if role in architecture.tensors), 0, (prefix, ""))
+    taken = {each.name for places in (model, *layers) for place in places.values() for each in place.all}
+    reasons = {**architecture.unused, **BUFFERS}
+    unused = []
+    for name, tensor in sorted(tensors.items()):
+        if tensor.name not in taken:
+            reason = next((reason for pattern, reason in reasons.items() if re.search(pattern, name)), None)
+            beyond = "cross-attention, whose keys are another sequence's" if CROSS.search(name) else NO_PLACE
+            unused.append(Unused(name, reason or beyond, known=reason is not None))
+    return Placed(architecture, files, layers, model, tuple(unused), prefix)
 
 
 def _as_loaded(files: WeightFiles, architecture: Architecture) -> Mapping[str, StoredTensor]:
-    """The tensors in the number format that the configuration asks for, to which the family's own code rounds them."""
-    stated = next(
-        (files.config[name] for name in architecture.fields.formats if files.config.get(name) is not None), None
-    )
+    """Return the tensors in the number format that the configuration asks for, as the family's own code rounds them."""
+    fields = architecture.fields.formats
+    stated = next((files.config[name] for name in fields if files.config.get(name) is not None), None)
     if stated is None:
         return files.tensors
     number_format = str(stated).removeprefix("torch.")
@@ -188,17 +176,8 @@ def _as_loaded(files: WeightFiles, architecture: Architecture) -> Mapping[str, S
     return {name: tensor.loaded_as(number_format) for name, tensor in files.tensors.items()}
 
 
-def _unused(architecture: Architecture, name: str) -> Unused:
-    for pattern, reason in (*architecture.unused.items(), *BUFFERS.items()):
-        if re.search(pattern, name):
-            return Unused(name, reason, known=True)
-    if CROSS.search(name):
-        return Unused(name, "cross-attention, whose keys are another sequence's", known=False)
-    return Unused(name, NO_PLACE, known=False)
-
-
 def _depth(architecture: Architecture, tensors: Mapping[str, StoredTensor], prefix: str, files: WeightFiles) -> int:
-    """How many layers, or sets of weights, there are; a gap in their numbers is refused."""
+    """Return how many layers, or sets of weights, there are; refuse a gap in their numbers."""
     if not architecture.numbered:
         return 1
     anchor = "qkv" if "qkv" in architecture.tensors else "query"
@@ -209,9 +188,8 @@ def _depth(architecture: Architecture, tensors: Mapping[str, StoredTensor], pref
         later = prefix + architecture.names(role, depth)[0]
         if later in tensors:
             raise CheckpointError(f"{files.source!r} has {later} and no queries in its layer; fetch the model again.")
-    stated = whole_number(
-        files.config, architecture.shared_layers[1:] if architecture.shared_layers else architecture.fields.layers
-    )
+    shared = architecture.shared_layers
+    stated = whole_number(files.config, shared[1:] if shared else architecture.fields.layers)
     if stated is not None and stated != depth:
         raise CheckpointError(
             f"{files.source!r} has {depth} layers of attention, and its configuration says {stated}; fetch it again."
@@ -219,31 +197,23 @@ def _depth(architecture: Architecture, tensors: Mapping[str, StoredTensor], pref
     return depth
 
 
-def _layer_places(
-    architecture: Architecture, tensors: Mapping[str, StoredTensor], prefix: str, index: int
-) -> dict[str, Place]:
-    places = {role: _find(architecture, tensors, role, index, (prefix,)) for role in architecture.layer_roles}
-    return {role: place for role, place in places.items() if place is not None}
-
-
 def _find(
     architecture: Architecture, tensors: Mapping[str, StoredTensor], role: str, index: int, prefixes: tuple[str, ...]
 ) -> Place | None:
-    """The tensors of a role under the first prefix that has its weight."""
+    """Return the tensors of a role under the first prefix that has its weight."""
     weight, bias = architecture.names(role, index)
-    for prefix in prefixes:
-        if prefix + weight in tensors:
-            beside = None if bias is None else tensors.get(prefix + bias)
-            named = architecture.tensors[role]
-            if not role.endswith("norm") or isinstance(named, tuple) or bias is None:
-                return Place(tensors[prefix + weight], beside)
-            running = [tensors.get(prefix + weight.removesuffix("weight") + each) for each in RUNNING]
-            return Place(tensors[prefix + weight], beside, *running)
-    return None
+    prefix = next((each for each in prefixes if each + weight in tensors), None)
+    if prefix is None:
+        return None
+    beside = None if bias is None else tensors.get(prefix + bias)
+    if not role.endswith("norm") or isinstance(architecture.tensors[role], tuple) or bias is None:
+        return Place(tensors[prefix + weight], beside)
+    running = [tensors.get(prefix + weight.removesuffix("weight") + each) for each in RUNNING]
+    return Place(tensors[prefix + weight], beside, *running)
 
 
 def whole_number(config: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    """A whole number of the configuration, under any of these names."""
+    """Return a whole number of the configuration, under any of these names."""
     value = agreed(config, names)
     if value is not None and (type(value) is not int or value < 1):
         name = next(name for name in names if config.get(name) is not None)
@@ -252,7 +222,7 @@ def whole_number(config: Mapping[str, Any], names: tuple[str, ...]) -> int | Non
 
 
 def agreed(config: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    """The value that the configuration has under these names, None where it has none; two that differ are refused."""
+    """Return the value of the configuration under these names, or None; refuse two that differ."""
     there = [name for name in names if config.get(name) is not None]
     for name in there[1:]:
         if config[name] != config[there[0]]:

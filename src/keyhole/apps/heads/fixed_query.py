@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.attention import Affine, matrix_norms
-from keyhole.checkpoints.checkpoint import Checkpoint, Layer, RowNorm
+from keyhole.checkpoints import Checkpoint, Layer, RowNorm
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import BlockNorms, HeadNorms, NormProfile
 

@@ -6,7 +6,8 @@ from math import hypot, sqrt
 import numpy as np
 import pytest
 
-from keyhole.checkpoints import FixedQueryLayer, fixed_query_layer, fixed_query_profile, load_checkpoint, prepare
+from keyhole.apps.heads.fixed_query import FixedQueryLayer, fixed_query_layer, fixed_query_profile
+from keyhole.checkpoints import load_checkpoint, prepare
 from keyhole.errors import AssumptionError
 
 from helpers import tiny_checkpoints as tiny
