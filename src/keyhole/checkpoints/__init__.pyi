@@ -12,16 +12,9 @@ from keyhole.checkpoints.checkpoint import PositionCode as PositionCode
 from keyhole.checkpoints.checkpoint import RowNorm as RowNorm
 from keyhole.checkpoints.checkpoint import Sizes as Sizes
 from keyhole.checkpoints.checkpoint import Unused as Unused
-from keyhole.checkpoints.fixed_query import FixedQueryLayer as FixedQueryLayer
-from keyhole.checkpoints.fixed_query import fixed_query_layer as fixed_query_layer
-from keyhole.checkpoints.fixed_query import fixed_query_profile as fixed_query_profile
 from keyhole.checkpoints.forward import Look as Look
 from keyhole.checkpoints.forward import Maps as Maps
 from keyhole.checkpoints.forward import Prepared as Prepared
-from keyhole.checkpoints.forward import Runs as Runs
-from keyhole.checkpoints.forward import batches as batches
-from keyhole.checkpoints.forward import filled as filled
-from keyhole.checkpoints.forward import patches as patches
 from keyhole.checkpoints.forward import prepare as prepare
 from keyhole.checkpoints.keyhole_tables import is_tabulated as is_tabulated
 from keyhole.checkpoints.keyhole_tables import load_tabulated as load_tabulated

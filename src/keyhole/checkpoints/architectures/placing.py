@@ -72,7 +72,8 @@ def place_tensors(files: WeightFiles, architecture: Architecture | str | None) -
     what = f"{asked} has" if asked else "any known architecture has"
     raise CheckpointError(
         several
-        or f"{files.source!r} does not hold the attention that {what}; its tensors are {', '.join(sorted(files.tensors)[:6]) or 'no tensor'}, …. Describe its architecture "
+        or f"{files.source!r} does not hold the attention that {what}; its tensors are "
+        f"{', '.join(sorted(files.tensors)[:6]) or 'no tensor'}, …. Describe its architecture "
         "(keyhole.checkpoints.Architecture)."
     )
 
