@@ -27,7 +27,7 @@ class LengthVerdict:
     `margin` is a certified lower bound of the distance from the wrong answer, over all words (PROVED). A wrong word is
     given in the model's own tokens, with the answer that was wanted and by how much the model prefers the other one, in
     exact arithmetic and, as computed, in the format of its weights. `bound` is the best lower bound (UNDECIDED). With
-    VACUOUS there is no word of that length to ask about. `float_error` bounds how far a plain forward pass in
+    VACUOUS the claim is about no word of that length. `float_error` bounds how far a plain forward pass in
     `float_format` is from exact arithmetic on any word; `float_keeps` is true where the margin is larger, so that the
     model as it runs answers rightly too. Both are None where no bound is known.
     """
@@ -75,7 +75,7 @@ class LengthVerdict:
 
 @dataclass(frozen=True)
 class Search:
-    """How much is searched at each length, and where verdicts are stored."""
+    """Limits of the search at each length, and the folder of verdicts."""
 
     samples: int
     time_limit: float
@@ -168,21 +168,24 @@ def _with_float_error(
     if len(units) < len(formats) or not units:
         return row
     coarsest, started = max(units, key=lambda name: units[name]), perf_counter()
-    error = max(
-        float_error(
+
+    def error_of(case: Case) -> float:
+        """Return the float error on the words of a case, in its share of the time."""
+        if not isinstance(case.model, Model) or case.gross is None:
+            return np.inf
+        begun = perf_counter()
+        return float_error(
             case.model,
             case.read.tables,
-            case.reads,
-            case.at.classes,
+            replace(case.at, reads=case.reads),
             case.gross,
             unit=units[coarsest],
             drifts=case.read.drifts,
             enough=BELOW * margin,
-            time_limit=time_limit / len(cases),
+            late=lambda: perf_counter() - begun > time_limit / len(cases),
         )
-        for case in cases
-        if isinstance(case.model, Model) and case.gross is not None
-    )
+
+    error = max(map(error_of, cases))
     if np.isfinite(error) and margin <= error:  # the search stopped at the first margin above 0
         left = max(time_limit - (perf_counter() - started), 0.0) / len(cases)
         margins = [verdict.margin for case in cases for verdict in [_searched(case, left, error)]]

@@ -1,4 +1,4 @@
-"""What does a one-layer model compute on every input, and what error does its training set promise?"""
+"""Read a function off a one-layer model, prove it on every input, and bound the error from the training set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -60,7 +60,7 @@ class NoNetwork:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Proof(Result):
-    """What a model computes, whether that is proved, and what its training set promises; absent parts are None."""
+    """The function of a model, its proof, and the error that the training set promises; absent parts are None."""
 
     schema: ClassVar[str] = "prove/1"
 
@@ -283,7 +283,7 @@ class TrainingSet:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is done for an answer."""
+    """Limits of the work for an answer."""
 
     time_limit: float = 10.0  # seconds for a proof, or for the proof at each length
     samples: int | None = None  # random inputs to try beside the proof; None: as many as is usual

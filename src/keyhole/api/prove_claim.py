@@ -169,7 +169,7 @@ def _group(rows: Sequence[LengthVerdict]) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class Words:
-    """How a word is shown to a model, and where and how its answer is read.
+    """The form in which a word is shown to a model, and the place and tokens of its answer.
 
     A word is shown as `before`, its symbols, `read_at`; the answer is read at `read_at`, or at the last symbol where
     that is None. Where `read_at` is the first token of `before`, such as [CLS], the answer is read there. `answers` are

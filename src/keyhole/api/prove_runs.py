@@ -142,7 +142,7 @@ def _refused(row: RunSummary, reason: str, seconds: float) -> RunCertificate:
 
 
 def is_target(junta: Junta, instance: Instance) -> bool | None:
-    """Whether the function is the hidden target on every input; None where too many cells were to be compared."""
+    """Return whether the function is the hidden target on every input; None for too many cells to compare."""
     target = instance.function.positions
     union = sorted({*junta.positions, *target})
     count = junta.symbols ** len(union)

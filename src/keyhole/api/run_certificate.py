@@ -40,7 +40,7 @@ class RunCertificate:
 
     @property
     def clean(self) -> bool:
-        """Whether the model made no error on 100,000 fresh inputs, whatever could be read off it."""
+        """True where the model made no error on 100,000 fresh inputs."""
         return self.mistakes == 0
 
     def record(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class RunCertificate:
 
 
 def delta_over_many(certificates: Sequence[RunCertificate]) -> str:
-    """What δ means for many certificates together; empty for none."""
+    """Return the meaning of δ for many certificates together; empty for none."""
     if not certificates:
         return ""
     delta, count = max(certificate.delta for certificate in certificates), len(certificates)
@@ -76,7 +76,7 @@ def wrong_over_many(certificates: Sequence[RunCertificate]) -> str:
 
 
 def shares(certificates: Sequence[RunCertificate]) -> list[dict[str, Any]]:
-    """For each (T, m): the runs certified, without an error, proved, refuted and identified; median bound and time."""
+    """Count for each (T, m) the runs without an error, proved, refuted and identified; median bound and time."""
     groups: dict[tuple[int, int | None], list[RunCertificate]] = {}
     for certificate in certificates:
         groups.setdefault((certificate.context, certificate.samples), []).append(certificate)

@@ -18,7 +18,7 @@ NAMED = 60  # letters of the function in a sentence
 
 @dataclass(frozen=True)
 class TargetVerdict:
-    """Whether a model equals the counting function that it was trained on, on every input.
+    """The verdict on equality of a model and the counting function that it was trained on.
 
     `margin` is a certified lower bound of |f| over all inputs (PROVED). A counterexample is an input whose sign of f is
     certain and wrong. `bound` is the best lower bound of sign·f (UNDECIDED).

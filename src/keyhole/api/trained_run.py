@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
-    """What a certificate needs of a run."""
+    """A trained model with the data and the law of its run."""
 
     name: str  # as it was asked for: a beginning of the identity
     identity: str

@@ -173,7 +173,7 @@ def answer_pairs(
     """Return which logit must win against which, and the same in words."""
     out = checkpoint.unembedding
     if out is None:
-        raise CheckpointError(f"{checkpoint.source} has no map to logits, so there is no answer to read.")
+        raise CheckpointError(f"{checkpoint.source} has no map to logits; a claim needs one to read the answer.")
     if out.outputs == 1:
         if answers:
             raise ArgumentError("The model has a single output, whose sign is the answer; name no answers.")

@@ -41,7 +41,7 @@ class Automaton:
         return state
 
     def accepts(self, words: Int[np.ndarray, "n R"]) -> Bool[np.ndarray, "n"]:
-        """Whether each word is accepted."""
+        """Return whether each word is accepted."""
         return np.asarray(self.accepting[self.ends(words)])
 
     def reached(self, length: int) -> Bool[np.ndarray, "S"]:
@@ -90,7 +90,7 @@ class AutomatonClasses:
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return len(self.final)
 
     def best(
@@ -136,7 +136,7 @@ class AutomatonClasses:
         return words
 
     def contains(self, words: Int[np.ndarray, "n R"]) -> Bool[np.ndarray, "parts n"]:
-        """Which words each part holds."""
+        """Return which words each part contains."""
         return np.asarray(self.final[:, self.automaton.ends(words)])
 
     def halves(self, part: int) -> "AutomatonClasses | None":

@@ -18,11 +18,11 @@ class WordClasses(Protocol):
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
 
     @property
     def length(self) -> int:
-        """How many symbols a word has."""
+        """The number of symbols of a word."""
 
     def best(
         self, cost: Float[np.ndarray, "parts D R A"], mass: Float[np.ndarray, "R A"]
@@ -33,7 +33,7 @@ class WordClasses(Protocol):
         """A word of each part whose sum of costs is least, up to rounding."""
 
     def contains(self, words: Int[np.ndarray, "n R"]) -> Bool[np.ndarray, "parts n"]:
-        """Which words each part holds."""
+        """Return which words each part contains."""
 
     def halves(self, part: int) -> "WordClasses | None":
         """Two or more parts whose union is the given part; None where it is not cut further."""

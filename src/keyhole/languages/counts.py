@@ -31,7 +31,7 @@ class CountClasses:
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return len(self.low)
 
     def best(
@@ -77,7 +77,7 @@ class CountClasses:
         return np.asarray(np.where(taken, inside[1], outside[1])[:, 0])
 
     def contains(self, words: Int[np.ndarray, "n R"]) -> Bool[np.ndarray, "parts n"]:
-        """Which words each part holds."""
+        """Return which words each part contains."""
         counts = np.asarray(self.kind)[words].sum(axis=1)
         return np.asarray((counts >= self.low[:, None]) & (counts <= self.high[:, None]))
 

@@ -41,7 +41,7 @@ class AtLength:
 
 
 class Property(ABC):
-    """What the answer to every word should be."""
+    """The right answer to every word."""
 
     alphabet: tuple[str, ...]
 
@@ -258,7 +258,7 @@ def with_last(at: AtLength, symbol: int) -> AtLength:
 
 
 def _counts_before(some: CountClasses, symbol: int) -> CountClasses | None:
-    """What must have been counted before the last symbol."""
+    """Return the counts before the last symbol."""
     counted, most = int(some.kind[symbol]), some.length - 1
     low, high = np.maximum(some.low - counted, 0), np.minimum(some.high - counted, most)
     kept = low <= high

@@ -96,7 +96,7 @@ def repeat(inner: Expression) -> Expression:
 
 
 def takes_nothing(expression: Expression) -> bool:
-    """Whether the empty word matches."""
+    """Return whether the empty word matches."""
     match expression:
         case Empty() | Repeat():
             return True
@@ -109,7 +109,7 @@ def takes_nothing(expression: Expression) -> bool:
 
 
 def derivative(expression: Expression, symbol: int) -> Expression:
-    """What may follow after the symbol (Brzozowski)."""
+    """Return the expression of all that may follow the symbol (Brzozowski)."""
     match expression:
         case Empty():
             return NOTHING

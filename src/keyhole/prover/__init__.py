@@ -1,4 +1,4 @@
-"""What a trained one-layer model computes, proved for every input, with an error bound from a sample."""
+"""Proofs about trained one-layer models: the function computed on every input, and an error bound from a sample."""
 
 from keyhole.on_demand import on_demand
 

@@ -1,4 +1,4 @@
-"""What speaks against a certificate, and what it assumes, a sentence each."""
+"""Warnings and assumptions of a certificate, a sentence each."""
 
 from keyhole.prover.certificate import ModelCertificate
 
@@ -18,7 +18,7 @@ OF_TABLES = (
 
 
 def warnings(certificate: ModelCertificate) -> list[str]:
-    """Return what speaks against model, data or description, a paragraph each."""
+    """Return warnings about the model, the data or the description."""
     sentences = []
     errors, constant = certificate.model_errors, certificate.constant_errors
     if errors and constant is not None and errors >= constant:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from keyhole.prover.repair import Repair
     from keyhole.prover.sample.repeats import Repeats
     from keyhole.prover.sample.sample_bound import HeldOut, Identification, Judgement
-    from keyhole.prover.wrong_share.wrong_share import WrongShare
+    from keyhole.prover.wrong_share.interval import WrongShare
 
 SET_ASIDE = 0.01  # the share of δ kept, before anything is seen, for a disagreement rate found by sampling
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a certificate is asked for: settled before anything is looked at."""
+    """The terms of a certificate, fixed before anything is computed."""
 
     law: SymbolLaw
     delta: float = 0.01
@@ -117,7 +117,7 @@ class ModelCertificate:
 
     @property
     def status(self) -> CertificateStatus:
-        """Whether the model equals the function on every input."""
+        """The verdict on equality of the model and the function on every input."""
         return self.verification.status
 
     @property
@@ -146,12 +146,12 @@ class ModelCertificate:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the promise is no better than always answering the same."""
+        """True where the promise is not better than always answering the same."""
         return self.error_bound is None or self.trivial_error is None or self.error_bound >= self.trivial_error
 
     @property
     def delta_parts(self) -> dict[str, float]:
-        """How δ is spent over drawn sets; identification and inputs set aside have a δ of their own."""
+        """The shares of δ over drawn sets; identification and inputs set aside have a δ of their own."""
         parts = {"sample": self.terms.occam_delta, "fresh inputs": self.terms.sampling_delta}
         if self.identification is not None:
             parts["identification"] = self.terms.delta * self.terms.accepted

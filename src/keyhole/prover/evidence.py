@@ -107,7 +107,7 @@ def with_sample(shown: ModelCertificate, evaluator: Evaluator, sample: Sample, g
 
 
 def _half(counts: list[tuple[int, int]], delta: float) -> HeldOut | None:
-    """What a half would have said, by the worse of the counts; none where one count has none."""
+    """Return the bound that a half would have given, by the worse of the counts; none where one count has none."""
     halves = [half_held_out_bound(samples, errors, delta) for samples, errors in counts]
     known = [half for half in halves if half is not None]
     return max(known, key=lambda half: half.bound) if len(known) == len(halves) else None

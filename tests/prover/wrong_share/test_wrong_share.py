@@ -13,7 +13,7 @@ from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.boolean import Junta, biased_bits, uniform_law
 from keyhole.prover.extraction.extraction import majority_table
 from keyhole.prover.extraction.scope import certifiable
-from keyhole.prover.wrong_share.wrong_share import LONGEST, wrong_share
+from keyhole.prover.wrong_share.interval import LONGEST, wrong_share
 
 from helpers.planted_juntas import all_sequences
 from helpers.random_models import Plan, random_model
@@ -55,14 +55,13 @@ def drawn_case(seed):
 
 
 @pytest.mark.slow
-def test_the_interval_holds_the_exact_share():
+def test_the_interval_holds_the_exact_share(monkeypatch):
     """Over all inputs of small models: both intervals hold the share, and they are narrow where it is not 0."""
+    monkeypatch.setattr("keyhole.prover.wrong_share.interval.DRAWS", 3_000)
     narrow = differing = bounded = 0
     for seed in range(SMALL):
         subject, evaluator, junta, law, known, truth = drawn_case(seed)
-        found = wrong_share(
-            evaluator, junta, law, delta=DELTA, drifts=subject.drifts, counterexample=known, draws=3_000
-        )
+        found = wrong_share(evaluator, junta, law, delta=DELTA, drifts=subject.drifts, counterexample=known)
         near = 1e-12 * truth
         assert found.low - near <= truth <= found.high + near, f"seed {seed}"
         assert found.certain_low - near <= truth <= found.certain_high + near, f"seed {seed}"

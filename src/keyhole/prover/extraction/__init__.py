@@ -1,4 +1,4 @@
-"""What a model is before anything is proved: its scope, its exact tables, and the function read off them."""
+"""A model before anything is proved: its scope, its exact tables, and the function read off them."""
 
 from keyhole.on_demand import on_demand
 

@@ -41,7 +41,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Cut:
-    """What a list loses if it is cut after so many rings, in units of the head's largest value."""
+    """The error of a list that is cut after so many rings, in units of the head's largest value."""
 
     depth: int
     every: float  # at most, on every input; rounded up
@@ -130,7 +130,7 @@ def _in_order(first: list[Ring], rings: list[Ring]) -> tuple[Ring, ...]:
 def deciding_shares(
     scores: Float[np.ndarray, "rows A"], own: float, counts: np.ndarray, chances: Float[np.ndarray, "A"]
 ) -> tuple[Float[np.ndarray, "rows A"], float]:
-    """For each row and symbol the share of inputs and clocks on which it decides, and [CLS]'s.
+    """Return the share of inputs and clocks on which each row and symbol decides, and [CLS]'s.
 
     Statement  Pair (t, a) decides with probability ∫ p_a w e^{−xw} e^{−xw_CLS} Π_{t'≠t} φ_t'(x) dx over the time x of
                its ring, w = e^{s[t,a]} and φ_t(x) = Σ_a p_a e^{−x w_ta}. All shares add up to 1.
@@ -189,7 +189,7 @@ def _weighted(rates: Enclosure, weights: np.ndarray) -> Enclosure:
 
 
 def cut_on_every_input(ratio: float, depth: int) -> float:
-    """How far a head cut after D rings can be off, in units of its largest value, on any input; rounded up.
+    """Return the largest error of a head cut after D rings, in units of its largest value; rounded up.
 
     Statement  P(the first D rings are all absent) ≤ (κ/(1 + κ))^D.
     Proof      As long as no present clock has rung, the next ring is absent with probability (absent rates left)/(those
@@ -210,7 +210,7 @@ def _cut(ratio: float, law: SymbolLaw, depth: int) -> Cut:
 
 
 def cut_on_average(law: SymbolLaw, depth: int) -> float:
-    """How far it is off on average over inputs with independent symbols, whatever the scores; rounded up.
+    """Return its mean error over inputs with independent symbols, whatever the scores; rounded up.
 
     Statement  E|u − u_D| ≤ ρ^D in units of the largest value, ρ = 1 − p, p the least chance of a symbol.
     Proof      D given pairs are all absent with probability at most ρ^D: positions are independent, and k pairs of one

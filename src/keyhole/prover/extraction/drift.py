@@ -1,4 +1,4 @@
-"""How far tables made in double precision may lie from the tables that the weights themselves define.
+"""Distances of tables made in double precision from the tables that the weights define.
 
 The weights are numbers; scores and values are sums of products of them, and rounding can spoil such a sum where large
 terms cancel. Here the tables are made once more with a radius for every number, so that the true ones lie inside. What
@@ -35,7 +35,7 @@ SMALLEST = 2.0**-100  # values are compared with this, where they are all smalle
 
 
 def drifts_of(model: Model, tables: Tabulated) -> tuple[Drift, ...]:
-    """How far the scores and the values of each head are from the truth at most.
+    """Return a bound of the error of the scores and the values of each head.
 
     Statement  The tables that the weights define in exact arithmetic differ from those given by at most this much.
     Assumes    One block; bilinear scores and affine values; position codes are the doubles that their rule gives.
@@ -52,7 +52,7 @@ def drifts_of(model: Model, tables: Tabulated) -> tuple[Drift, ...]:
 
 
 def is_exact_enough(drifts: Sequence[Drift], tables: Tabulated) -> bool:
-    """Whether no score, and no value over the largest of its head, may be off by more than `LIMIT`."""
+    """Return whether every score, and every value over the largest of its head, is within `LIMIT` of the truth."""
     return all(bool((worst <= LIMIT).all()) for worst in _relative(drifts, tables))
 
 
@@ -69,7 +69,7 @@ def require_exact_enough(drifts: Sequence[Drift], tables: Tabulated) -> None:
 
 
 def _relative(drifts: Sequence[Drift], tables: Tabulated) -> tuple[np.ndarray, np.ndarray]:
-    """What scores may be off, and values over the largest of their head, head by head."""
+    """Return the drift of the scores, and of the values over the largest of their head, head by head."""
     values = [drift.value / _largest(head) for drift, head in zip(drifts, tables.heads, strict=True)]
     return np.array([drift.score for drift in drifts]), np.array(values)
 
@@ -105,12 +105,12 @@ def _drift(head: Head, table: TabulatedHead, embedding: Embedding, norm: Norm | 
 
 
 def _distance(truth: Ball, given: np.ndarray) -> np.ndarray:
-    """How far the truth can be from the numbers given, rounded upwards."""
+    """Return the largest distance of the truth from the numbers given, rounded upwards."""
     return (truth - exact(given)).size
 
 
 def _entered(rows: Ball, norm: Norm | None) -> Ball:
-    """What a head sees of rows."""
+    """Return rows after the norm, as a head sees them."""
     if norm is None:
         return rows
     centred = norm.centred(rows)

@@ -118,7 +118,7 @@ def _exact_head(model: Model, index: int, given: TabulatedHead) -> tuple[Tabulat
 
 
 def _known(scores: Numbers, values: list[Numbers]) -> bool:
-    """Whether every entry is known as well as a double tells it."""
+    """Return whether every entry is known to the precision of a double."""
     if any(not score.rad() < SCORE_ERROR for score in scores):
         return False
     nothing = _ball(2.0) ** -NOTHING
@@ -144,7 +144,7 @@ def _entries(model: Model, index: int) -> tuple[Numbers, list[Numbers]]:
 
 
 def _images(rows: Any, part: Any) -> list[Numbers]:
-    """What an affine map makes of rows."""
+    """Return the images of rows by an affine map."""
     from flint import arb_mat  # noqa: PLC0415  (imported to prove)
 
     images: list[Numbers] = (rows * arb_mat([_lifted(row) for row in numbers_of(part.weight)])).table()
@@ -202,7 +202,7 @@ def _doubles(balls: Numbers) -> tuple[np.ndarray, float]:
 
 
 def _drift(score_error: float, value_error: float) -> Drift:
-    """What the heads' means may be off: bringing scores nearer counts as an error of scores, which multiplies V."""
+    """Return the drift of a head: bringing scores nearer counts as an error of scores, which multiplies V."""
     return Drift(nextafter(nextafter(score_error + 4 * exp(-APART), inf), inf), value_error)
 
 

@@ -1,4 +1,4 @@
-"""Which few positions a model reads and what it answers to them: found by replacing one token at a time.
+"""Read a function of few positions off a model by replacing one token at a time.
 
 With e·v and e summed over all tokens but one, a replaced token is one addition: heads·k numbers per flip, not T.
 The sums that leave a token out are added up from both sides, never subtracted from the whole, so that a token with
@@ -101,7 +101,7 @@ def _among(
 
 
 def contrast(evaluator: Evaluator, law: SymbolLaw) -> Float[np.ndarray, "T"]:
-    """How far a replaced token moves the heads to first order: ‖Δ(e v) − o Δe‖/Z, summed over heads, o = E N/E Z."""
+    """Return the first-order move by a replaced token: ‖Δ(e v) − o Δe‖/Z, summed over heads, o = E N/E Z."""
     model, (table, own) = evaluator.model, evaluator.terms_by_position
     weights = np.asarray(law.chances)[None, :, None]
     means = (weights * table).sum(axis=1)
@@ -144,7 +144,7 @@ def influences(
 def majority_table(
     evaluator: Evaluator, backgrounds: Int8[np.ndarray, "n T"], positions: tuple[int, ...]
 ) -> Bool[np.ndarray, "cells"]:
-    """For each cell, what the model answers in most of the backgrounds once the cell is written into them."""
+    """Return the model's most frequent answer to each cell, over backgrounds into which the cell is written."""
     model, (table, _) = evaluator.model, evaluator.terms_by_position
     base = _summed_without(evaluator, backgrounds, positions)
     cells = Junta(positions, model.symbols, np.zeros(model.symbols ** len(positions), dtype=bool)).cells()

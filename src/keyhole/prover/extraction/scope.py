@@ -1,4 +1,4 @@
-"""What can be certified: one layer of softmax heads read at [CLS] over a finite alphabet, as tables of doubles."""
+"""The scope of proofs: one layer of softmax heads read at [CLS] over a finite alphabet, as tables of doubles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -18,12 +18,12 @@ WIDEST = 64  # symbols
 
 @dataclass(frozen=True, eq=False)
 class CertifiableModel:
-    """What is certified: tables in double precision, and how far the weights' own may lie off.
+    """Tables in double precision, and how far those of the weights may lie off.
 
     Tables that keep a shared row once stay so, where that saves half of the rows; else every position has its row.
 
     Without drifts the tables are the model. With them the model is the function that the weights define in exact
-    arithmetic; weights of single precision are exact as doubles. It is no implementation, in single precision or other.
+    arithmetic; weights of single precision are exact as doubles. No implementation is meant.
     """
 
     tables: Tabulated

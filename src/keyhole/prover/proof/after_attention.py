@@ -1,4 +1,4 @@
-"""What follows the heads, brought to one form: an affine map, a norm, one layer of units, further norms, a read-out.
+"""The layers after the heads, in one form: an affine map, a norm, one layer of units, further norms, a read-out.
 
 With o the outputs of all heads side by side:
 

@@ -1,4 +1,4 @@
-"""Looking for an input on which model and junta differ: from a bad point downhill along f's own slope."""
+"""Search for an input on which model and junta differ: from a bad point downhill along f's own slope."""
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def slope_at(
 def _effects(
     tables: Tables, tail: Tail, point: Int[np.ndarray, "rows A"], fixed: Int[np.ndarray, "rows A"], sign: float
 ) -> Float[np.ndarray, "rows A A"]:
-    """What moving a row's free copies to another symbol does to sign·f, to first order in the heads' outputs."""
+    """Return the change of sign·f, to first order, when a row's free copies move to another symbol."""
     here, slope = slope_at(tables, tail, point, sign)
     total, start = np.zeros((*point.shape, point.shape[1])), 0
     free = (point - fixed)[:, :, None]

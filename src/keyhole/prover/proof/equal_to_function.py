@@ -49,7 +49,7 @@ def prove_equal(
     time_limit: float = 10.0,
     clock: Callable[[], float] = perf_counter,
 ) -> Verification:
-    """Whether the model's answer f > 0 is the junta's on all A^T inputs.
+    """Prove that the model's answer f > 0 is the junta's on all A^T inputs, or refute it.
 
     Statement  PROVED with margin μ: sign(junta)·f ≥ μ > 0 on every input, for every model whose tables are within
                the drifts of those given; without drifts, for the tables as given.

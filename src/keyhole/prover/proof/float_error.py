@@ -1,4 +1,4 @@
-"""How far f, computed in a float format, can be from the exact f on any word of some classes: a bound before computing.
+"""A bound of the error of f computed in a float format, over all words of some classes.
 
 The pass is the plain dense one: rows, norms in two passes, queries, keys and values by matrix products, softmax less
 its largest score, the rest row by row. Before attention there are finitely many rows, so sizes are those of the numbers
@@ -14,7 +14,6 @@ over the part; parts where that is much are cut.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from time import perf_counter
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from keyhole.attention import (
     numbers_of,
 )
 from keyhole.errors import AssumptionError
-from keyhole.languages import WordClasses
+from keyhole.languages import AtLength, WordClasses
 from keyhole.prover.proof.after_attention import tail_of
 from keyhole.prover.proof.curves import Curves, require_known, slopes
 from keyhole.prover.proof.half_spaces import CutWords, region_of
@@ -261,20 +260,19 @@ class Arithmetic:
 def float_error(
     model: Model,
     tabulated: Tabulated,
-    reads: tuple[int, ...],
-    classes: Sequence[tuple[bool, WordClasses]],
+    words: AtLength,
     gross: tuple[Float[np.ndarray, "d"], float],
     *,
     unit: float,
     drifts: Sequence[Drift] | None = None,
     enough: float = 0.0,
-    time_limit: float = np.inf,
-    clock: Callable[[], float] = perf_counter,
+    late: Callable[[], bool] = lambda: False,
 ) -> float:
     """A bound of |computed f − f| over all words of the classes, for a pass in the format with the unit.
 
-    Words on which it is more than `enough` are looked at in parts, until it is not, there are too many, or the seconds
-    of the time limit are over: then the bound is what is known by then, infinite if some words were not looked at.
+    `words` has the positions of the model that show a word, and the classes. Classes whose bound exceeds `enough` are
+    split until it does not, the part limit is reached, or it is late: the result is the largest remaining bound,
+    infinite where a class was not reached.
 
     `gross` has the absolute numbers of the read-out: for a difference of two logits, those of both, since each is a sum
     of its own and only then compared.
@@ -284,7 +282,6 @@ def float_error(
     Proof      Each operation adds its own rounding to what its arguments are off (`Arithmetic`).
     Source     Ours; the calculus is Higham's.
     """
-    started = clock()
     block, format_ = model.blocks[0], Arithmetic(unit)
     wiring = block.wiring
     if not isinstance(model.embedding, PairEmbedding) or wiring.residual != "each" or wiring.join != "concatenate":
@@ -299,12 +296,12 @@ def float_error(
         entering, seen = _normed(format_, exact, rows, wiring.attention_norm)
     means = [_head(format_, head, entering, seen, table.shape[0] + 1) for head in block.heads]
     outputs = _side_by_side(means)
-    tail, tables = tail_of(tabulated), tables_of(tabulated, reads, drifts)
-    places = tuple(tables.row(position) for position in reads)
+    tail, tables = tail_of(tabulated), tables_of(tabulated, words.reads, drifts)
+    places = tuple(tables.row(position) for position in words.reads)
     weight = numbers_of(model.readout.weight)
 
     def off(some: Sequence[_Part]) -> tuple[np.ndarray, Ranges]:
-        """What a pass is off over each of some parts; nothing over one whose ranges are empty."""
+        """Return the error of a pass over each part; 0 over one whose ranges are empty."""
         region = region_of(tables, places, some)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             ranges = ranges_over(tables, tail, region)
@@ -316,9 +313,9 @@ def float_error(
         return np.where(_empty(ranges), 0.0, error), ranges
 
     width = sum(len(mean.size) for mean in means)
-    whole = _cut([words.take([part]) for _, words in classes for part in range(words.count)])
-    parts = [_Part.whole(words, width) for words in whole]
-    return _worst(parts, off, enough, lambda: clock() - started > time_limit)
+    whole = _cut([some.take([part]) for _, some in words.classes for part in range(some.count)])
+    parts = [_Part.whole(some, width) for some in whole]
+    return _worst(parts, off, enough, late)
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,7 +361,7 @@ def _worst(
 
 
 def _cuts(ranges: Ranges) -> tuple[list[np.ndarray | None], np.ndarray]:
-    """For each part the half-space ⟨normal, outputs⟩ ≥ level that halves the range of one unit."""
+    """Return for each part the half-space ⟨normal, outputs⟩ ≥ level that halves the range of one unit."""
     units, box = ranges.tail.units, ranges.box
     low, high = ranges.lines.grid[0], ranges.lines.grid[-1]
     if not low.shape[1]:

@@ -1,4 +1,4 @@
-"""How small a linear functional of the heads' outputs can be over all completions of a part: Lemma F.
+"""The least value of a linear functional of the heads' outputs over all completions of a part: Lemma F.
 
 For a direction w, a head's ⟨w, output⟩ is N/Z = (n₀ + Σ_t e_t p_t)/(d₀ + Σ_t e_t), with p = ⟨w, v⟩ and masses e > 0,
 and each free copy of a row chooses its symbol. N − λZ = Σ e (p − λ) is separable, so its least value G(λ) over all
@@ -57,13 +57,13 @@ class View:
 
     @property
     def slices(self) -> list[slice]:
-        """Where each head's coordinates are in a direction."""
+        """The places of each head's coordinates in a direction."""
         ends = accumulate((len(head.reach) for head in self.heads), initial=0)
         return [slice(start, stop) for start, stop in pairwise(ends)]
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return self.parts.count
 
     def middle(self) -> Float[np.ndarray, "parts rows A"]:
@@ -200,7 +200,7 @@ def _lowest(terms: Float[np.ndarray, "slots parts D rows"]) -> Float[np.ndarray,
 def _terms(
     head: HeadView, lift: Float[np.ndarray, "slots shared D rows"], ratio: Float[np.ndarray, "parts D"]
 ) -> Float[np.ndarray, "slots parts D rows"]:
-    """What each choice adds to N − λZ."""
+    """Return the terms of N − λZ by choice."""
     terms = ratio[None, :, :, None] * head.mass[:, None, None, :]
     return np.asarray(np.subtract(lift, terms, out=terms))
 

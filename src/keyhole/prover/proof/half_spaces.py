@@ -31,7 +31,7 @@ class HalfSpaces:
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return self.base.count
 
     def middle(self) -> Float[np.ndarray, "parts rows A"]:

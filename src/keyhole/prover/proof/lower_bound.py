@@ -36,7 +36,7 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """What is known before any functional is minimised, going forward from the heads, and holds in every round."""
+    """Ranges over each part, found before any functional is minimised, going forward from the heads."""
 
     seen: Region
     tail: Tail
@@ -69,7 +69,7 @@ def bound(
 
 
 def ranges_over(tables: Tables, tail: Tail, seen: Region, reference: Trace | None = None) -> Ranges:
-    """What the norms, the units and the rows that enter later norms can be over each part."""
+    """Return the ranges of the norms, of the units and of the rows that enter later norms over each part."""
     reference = trace(tail, outputs(tables, seen.middle())) if reference is None else reference
     box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
     lines = curves(tail.units.activation, *_unit_ranges(seen, tail, box))

@@ -28,7 +28,7 @@ class Region(Protocol):
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
 
     def middle(self) -> Float[np.ndarray, "parts rows A"]:
         """A typical point of each part, whole or not: where lines and tangents are first laid."""

@@ -30,13 +30,13 @@ SPECK = 2.0**-90
 
 @dataclass(frozen=True)
 class Drift:
-    """How far the tables of a head may lie from those that its weights define."""
+    """Bounds of the distance of a head's tables from those that its weights define."""
 
     score: float  # of every score, in units of the temperature
     value: float  # of every coordinate of every value
 
     def of_mean(self, reach: Float[np.ndarray, "k"]) -> Float[np.ndarray, "k"]:
-        """How far this moves a mean of values of at most `reach`, by masses.
+        """Return the largest move of a mean of values of at most `reach`, by masses.
 
         Statement  |mean′ − mean| ≤ ν + ε max|v| for scores moved by ε and values by ν at most.
         Proof      Values moved by ν move a mean by ν. With masses e exp(sθ), |θ| ≤ ε, the mean moves with s at the rate
@@ -67,7 +67,7 @@ class HeadTable:
 
     @property
     def slack(self) -> Float[np.ndarray, "k"]:
-        """How far the mean that the weights define may lie from the mean of these doubles, taken exactly."""
+        """The largest distance of the mean that the weights define from the exact mean of these doubles."""
         return np.asarray((MEAN_ERROR * self.reach + self.drift.of_mean(self.reach)) * GROW + SPECK)
 
 
@@ -99,7 +99,7 @@ class Parts:
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return len(self.fixed)
 
     def __getitem__(self, index: slice) -> "Parts":

@@ -47,7 +47,7 @@ def prove_on_words(
     time_limit: float = 10.0,
     clock: Callable[[], float] = perf_counter,
 ) -> Verification:
-    """Whether f > 0 on the classes whose answer is true, and f < 0 on the others, by more than `above`.
+    """Prove that f > `above` on the classes whose answer is true, and f < −`above` on the others; or refute it.
 
     Statement  PROVED with margin μ > above: sign·f ≥ μ on every input whose symbols at `reads` are a word of a class,
                sign the class's answer, for every model whose tables are within the drifts of those given.
@@ -155,7 +155,7 @@ class _Search:
         )
 
     def _undecided(self, why: str, left: list[_Node]) -> Verification:
-        """What is known of all parts that are not settled: those that are open, and those not bounded yet."""
+        """Return the least bound of the parts that are open, and of those not bounded yet."""
         low = min([least for least, _, _ in self.open] + [node.low for node in left])
         if not np.isfinite(low):
             return Verification("UNDECIDED", reason=f"{why}; some words have no bound")

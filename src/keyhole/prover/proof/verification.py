@@ -32,7 +32,7 @@ class Verification:
 
     @property
     def rule(self) -> str:
-        """What a margin is good for, in words; empty without a proof."""
+        """The use of the margin, in words; empty without a proof."""
         if self.margin is None:
             return ""
         near = printed_margin(self.margin)

@@ -1,4 +1,4 @@
-"""Looking for a word of a class on which the model answers otherwise: exchanges that lower sign·f the most.
+"""Search for a word of a class that the model answers wrongly: exchanges that lower sign·f the most.
 
 A move shows another symbol at one position, or exchanges the symbols of two. Moves are ranked by what they do to f at
 first order; the best are tried, and the best of those that stay in the class is made.
@@ -83,7 +83,7 @@ def _moves(
 
 
 def _effects(tables: Tables, tail: Tail, point: np.ndarray, sign: float) -> Float[np.ndarray, "rows A"]:
-    """What showing another symbol at a row does to sign·f, to first order in the heads' outputs."""
+    """Return the change of sign·f, to first order, when a row shows another symbol."""
     here, slope = slope_at(tables, tail, point, sign)
     total, start = np.zeros(point.shape), 0
     for head in tables.heads:

@@ -1,4 +1,4 @@
-"""How small a linear functional of the heads' outputs can be over all words of a class: Lemma F with a language.
+"""The least value of a linear functional of the heads' outputs over all words of a class: Lemma F with a language.
 
 As in `fractional_minimum`, N − λZ is a sum of costs, one for each position and symbol; but here the symbols are not
 free: the word must be in a class (a count, the final state of an automaton), and the class knows its least sum. Rows
@@ -43,7 +43,7 @@ class WordRegion:
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return self.words.count
 
     @cached_property
@@ -191,5 +191,5 @@ class WordRegion:
 def _priced(
     lift: Float[np.ndarray, "shared D rows A"], mass: Float[np.ndarray, "rows A"], ratio: Float[np.ndarray, "parts D"]
 ) -> Float[np.ndarray, "parts D rows A"]:
-    """What each row and symbol adds to N − λZ."""
+    """Return the terms of N − λZ by row and symbol."""
     return np.asarray(lift - ratio[:, :, None, None] * mass)

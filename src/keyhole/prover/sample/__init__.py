@@ -1,4 +1,4 @@
-"""What a labelled sample allows to promise: error bounds, functions that fit it, tail bounds."""
+"""Promises from a labelled sample: error bounds, functions that fit it, tail bounds."""
 
 from keyhole.on_demand import on_demand
 

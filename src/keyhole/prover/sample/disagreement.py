@@ -1,4 +1,4 @@
-"""How often a model and a junta disagree, where no proof says never: by counting on fresh inputs.
+"""The rate at which a model and a junta disagree, counted on fresh inputs where no proof excludes it.
 
 Inputs without labels are free where their law is known. The count is a binomial, its ceiling exact.
 """

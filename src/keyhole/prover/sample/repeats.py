@@ -21,7 +21,7 @@ LEVEL = 1e-6  # repeats that independent draws of the law show with at most this
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """How many rows are distinct, how likely so many repeats are, and whether each row counts once only."""
+    """The distinct rows, the probability of so many repeats, and the decision to count each row once."""
 
     rows: int
     distinct: int  # or, where all rows are written several times in the same order, the rows written first
@@ -32,11 +32,11 @@ class Repeats:
 
     @property
     def first(self) -> Int[np.ndarray, "distinct"]:
-        """Where each distinct row appears first."""
+        """The first place of each distinct row."""
         return np.unique(self.owners, return_index=True)[1]
 
     def says(self, law: SymbolLaw) -> str:
-        """Why the rows are no independent draws of the law, or nothing."""
+        """Return why the rows are not independent draws of the law, or nothing."""
         if not self.refuted:
             return ""
         if self.copies > 1:
@@ -51,11 +51,11 @@ class Repeats:
 
     @property
     def counted(self) -> int:
-        """How many rows count: all of them, or each once."""
+        """The number of rows that count: all of them, or each once."""
         return self.distinct if self.refuted else self.rows
 
     def count(self, wrong: Bool[np.ndarray, "rows"]) -> int:
-        """How many distinct rows are wrong in at least one of their copies."""
+        """Count the distinct rows that are wrong in at least one of their copies."""
         return len(np.unique(self.owners[wrong]))
 
 
@@ -102,7 +102,7 @@ def repeats_of(
 def shared_rows(
     inputs: Shaped[np.ndarray, "m T"], others: Shaped[np.ndarray, "n T"], law: SymbolLaw, accepted: float = 1.0
 ) -> tuple[int, float]:
-    """How many of the other rows occur among the first, and at most how likely that is for independent draws.
+    """Count the other rows that occur among the first, and bound the probability of so many for independent draws.
 
     Statement  Of n rows drawn independently of m others, k or more are among these with probability at most three
                times the least of m n c / k, c = (Σ p_a²)^T; e^{−n KL(k/n‖p)} where p = m (max p_a)^T < k/n; and, where
@@ -131,7 +131,7 @@ def _chance(nats: float, tests: int, accepted: float) -> float:
 
 
 def _copies(owners: Int[np.ndarray, "m"], likeliest: float) -> tuple[int, float]:
-    """How often the same rows are written in the same order, the most times possible, and the nats of any such."""
+    """Return the most times that the same rows are written in the same order, and the nats of any such."""
     m = len(owners)
     divisors = [copies for copies in range(2, m + 1) if m % copies == 0]
     written = [n for n in divisors if np.array_equal(owners[m // n :], owners[: m - m // n])]

@@ -1,4 +1,4 @@
-"""What a labelled sample says of a junta that was chosen after looking at it.
+"""Bounds from a labelled sample for a junta that was chosen after looking at it.
 
 All juntas were in the race before the sample was drawn, each with its share of δ; so the bound holds for whichever a
 network, or a search without any network, ends up with.
@@ -79,7 +79,7 @@ def held_out_bound(evaluator: Evaluator, sample: Sample, delta: float, repeats: 
 
 
 def half_held_out_bound(samples: int, errors: int, delta: float) -> HeldOut | None:
-    """What half of the samples would have said, had it been set aside and shown as many errors of the model.
+    """Return the bound of half of the samples, had it been set aside and shown as many errors of the model.
 
     A model trained on all samples has no held-out half; and one trained on the other half might have learned less.
     """
@@ -91,7 +91,7 @@ def half_held_out_bound(samples: int, errors: int, delta: float) -> HeldOut | No
 
 @dataclass(frozen=True)
 class Identification:
-    """Whether the junta is the target, given an assumption that the sample cannot test."""
+    """The answer to "is the junta the target?", given an assumption that the sample cannot test."""
 
     identified: bool
     by: Literal["sample size", "enumeration", ""]
@@ -116,7 +116,7 @@ def identify(
     doubt: str = "",
     noise: str = "",
 ) -> Identification:
-    """Whether the target, assumed a junta on at most S positions, must be this one.
+    """Decide if the target, assumed a junta on at most S positions, must be this one.
 
     A rival is any other function on at most S positions in `found.known` that fits the sample: what a search found,
     of any size, finished or not, and what the caller knows besides and has put there, as functions read off a model.
@@ -157,7 +157,7 @@ def identify(
 
 
 def _rivalled(junta: Junta, sample: Sample, assumed: int, found: FittingJuntas) -> bool:
-    """Whether another function on at most S positions is known to fit; an unfinished search may know one.
+    """Return whether another function on at most S positions is known to fit; an unfinished search may know one.
 
     A finished search among at most S positions that leaves no single function, while this one fits, leaves several.
     """
@@ -190,7 +190,7 @@ def _by_size(
 
 
 def law_doubt(sample: Sample, law: SymbolLaw, level: float = DOUBT) -> str:
-    """Why the sample's symbols cannot have been drawn from the law, or nothing.
+    """Return why the sample's symbols cannot have been drawn from the law, or nothing.
 
     Statement  Independent symbols of the law are doubted with probability at most `level`; of sets kept with
                probability P, at most `level`/P.

@@ -1,4 +1,4 @@
-"""How wrong a refuted model is: an interval for the share of inputs on which model and function differ."""
+"""The share of inputs on which a refuted model and its function differ, as an interval."""
 
-from keyhole.prover.wrong_share.wrong_share import WrongShare as WrongShare
-from keyhole.prover.wrong_share.wrong_share import wrong_share as wrong_share
+from keyhole.prover.wrong_share.interval import WrongShare as WrongShare
+from keyhole.prover.wrong_share.interval import wrong_share as wrong_share

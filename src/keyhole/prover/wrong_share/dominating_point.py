@@ -42,7 +42,7 @@ def dominating_point(
     sign: float,
     near: Int[np.ndarray, "n"] | None = None,
 ) -> DominatingPoint:
-    """Where sign · f turns negative at the least divergence from the law, in a cell with these fixed terms.
+    """Return the point of least divergence from the law at which sign · f turns negative, in a cell with these terms.
 
     The search starts from `near`, an input of the cell that fails, if one is known, and from steps down the slope.
     Symbols then have chances proportional to p_a exp(λ g_a), g the slope of −sign · f there, which is stationary for

@@ -44,7 +44,7 @@ class LinearStatistic:
         return self._ends(float(self.laws[-1, max(limit, 0) :].sum())) if limit <= self.most else (0.0, 0.0)
 
     def _ends(self, computed: float) -> tuple[float, float]:
-        """What the true probability lies between.
+        """Return two bounds of the true probability.
 
         Statement  A computed probability is off by a relative γ of all its roundings, by n times what the chances miss
                    of adding up to 1, and by what underflows.

@@ -1,4 +1,4 @@
-"""How small a functional of the heads is on a slab of inputs, but for a set whose probability is counted.
+"""The least value of a functional of the heads on a slab of inputs, but for a set whose probability is counted.
 
 A slab is a cell's inputs with a linear statistic L between two numbers. Another sum S over tokens can be extreme on it
 only where the orthogonal part of S is; with both in one exponent, the chance of that is the slab's own chance times a
@@ -121,7 +121,7 @@ class LikelyView:
         return Minimisers(low, shown, np.zeros((1, len(self.parts.free))))
 
     def shown(self, chances: Float[np.ndarray, "n A"]) -> Float[np.ndarray, "rows A"]:
-        """How many copies of each row show each symbol on average."""
+        """The mean number of copies of each row that show each symbol."""
         mean: np.ndarray = self.parts.fixed[0].astype(np.float64)
         np.add.at(mean, self.rows, chances)
         return mean

@@ -23,7 +23,7 @@ from keyhole.prover.proof.lower_bound import bound
 from keyhole.prover.proof.tables import Drift, MassRangeError, Parts, Tables, outputs, split, tables_of
 from keyhole.prover.wrong_share.dominating_point import dominating_point
 from keyhole.prover.wrong_share.linear_statistic import LinearStatistic
-from keyhole.prover.wrong_share.slab_bounds import likely_view, slab_of
+from keyhole.prover.wrong_share.slab_bounds import Slab, likely_view, slab_of
 
 DRAWS = 40_000  # inputs drawn from inside the rare sets
 BLOCK = 4096
@@ -69,7 +69,7 @@ class WrongShare:
 
 @dataclass(frozen=True, eq=False)
 class RareSet:
-    """What is not proved of a cell: inputs with L < limit, and sets of a counted probability that proofs left out."""
+    """The unproved inputs of a cell: those with L < limit, and sets of a counted probability that proofs left out."""
 
     cell: int
     chance: float  # of the cell
@@ -85,6 +85,18 @@ class RareSet:
         return low * self.chance * (1 - MISSING), min(1.0, high * self.chance * (1 + MISSING))
 
 
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A model and a function, to be compared under a law of the inputs."""
+
+    evaluator: Evaluator
+    tables: Tables
+    tail: Tail
+    junta: Junta
+    law: SymbolLaw
+    counterexample: Int[np.ndarray, "T"] | None = None
+
+
 def wrong_share(
     evaluator: Evaluator,
     junta: Junta,
@@ -94,7 +106,6 @@ def wrong_share(
     drifts: Sequence[Drift] | None = None,
     counterexample: Int[np.ndarray, "T"] | None = None,
     seed: int = 0,
-    draws: int = DRAWS,
     late: Callable[[], bool] = lambda: False,
 ) -> WrongShare | None:
     """An interval for the probability that model and function differ on an input of the law.
@@ -114,35 +125,27 @@ def wrong_share(
         tables = tables_of(model, junta.positions, drifts)
     except MassRangeError:
         return None
-    tail = tail_of(model)
+    compared = Compared(evaluator, tables, tail_of(model), junta, law, counterexample)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        sets = rare_sets(evaluator, tables, tail, junta, law, counterexample, late)
-        return _counted(sets, tables, tail, junta, law, delta, counterexample, seed, draws)
+        return _counted(compared, rare_sets(compared, late), delta, np.random.default_rng([seed, 3]))
 
 
-def rare_sets(
-    evaluator: Evaluator,
-    tables: Tables,
-    tail: Tail,
-    junta: Junta,
-    law: SymbolLaw,
-    counterexample: Int[np.ndarray, "T"] | None = None,
-    late: Callable[[], bool] = lambda: False,
-) -> list[RareSet]:
-    """For each cell that is not proved as a whole, a set outside of which it is."""
+def rare_sets(compared: Compared, late: Callable[[], bool] = lambda: False) -> list[RareSet]:
+    """Return, for each cell that is not proved as a whole, a set outside of which it is."""
+    evaluator, tables, junta, law = compared.evaluator, compared.tables, compared.junta, compared.law
     cells = junta.cells()
     parts = split(tables, cells, junta.positions)
     signs = np.where(junta.table, 1.0, -1.0)
-    proved = bound(tables, tail, view(tables, parts), signs).low > 0
+    proved = bound(tables, compared.tail, view(tables, parts), signs).low > 0
     free = np.setdiff1d(np.arange(tables.tokens), junta.positions)
     table, own = evaluator.terms_by_position
     sorted_cells = []
     for index in np.flatnonzero(~proved).tolist():
-        cell = cells[index]
+        cell, witness = cells[index], compared.counterexample
         fixed = own + sum((table[place, shown] for place, shown in zip(junta.positions, cell, strict=True)), start=0.0)
         near = None
-        if counterexample is not None and tuple(counterexample[list(junta.positions)].tolist()) == cell:
-            near = counterexample[free]
+        if witness is not None and tuple(witness[list(junta.positions)].tolist()) == cell:
+            near = witness[free]
         point = dominating_point(evaluator, law, free, fixed, float(signs[index]), near)
         statistic = LinearStatistic(point.weights(), law)
         sorted_cells.append((index, statistic, _failing(statistic, point.chances)))
@@ -150,7 +153,7 @@ def rare_sets(
     sets = []
     for index, statistic, _ in sorted_cells:
         part, sign = parts[index : index + 1], float(signs[index])
-        limit, left_out = proved_limit(tables, tail, part, sign, statistic, free, sought, late)
+        limit, left_out = proved_limit(compared, part, sign, statistic, sought, late)
         share = prod(law.chances[symbol] for symbol in cells[index])
         sets.append(RareSet(index, share, free, statistic, limit, left_out * share))
     return sets
@@ -164,12 +167,10 @@ def _failing(statistic: LinearStatistic, chances: np.ndarray | None) -> float:
 
 
 def proved_limit(
-    tables: Tables,
-    tail: Tail,
+    compared: Compared,
     part: Parts,
     sign: float,
     statistic: LinearStatistic,
-    free: Int[np.ndarray, "n"],
     sought: float,
     late: Callable[[], bool],
 ) -> tuple[int, float]:
@@ -187,7 +188,7 @@ def proved_limit(
     step = width
     while high > 0 and not late() and statistic.below(high)[1] > sought * SPENT:
         low = max(0, high - step)
-        failed, spent = _unproved(tables, tail, part, sign, statistic, low, high, free, event)
+        failed, spent = _unproved(compared, part, sign, slab_of(statistic, low, high), event)
         left_out += spent
         if not failed:
             high = low
@@ -199,37 +200,20 @@ def proved_limit(
     return high, min(1.0, left_out)
 
 
-def _unproved(
-    tables: Tables,
-    tail: Tail,
-    part: Parts,
-    sign: float,
-    statistic: LinearStatistic,
-    low: int,
-    high: int,
-    free: Int[np.ndarray, "n"],
-    event: float,
-) -> tuple[bool, float]:
-    """Whether a slab is not proved, and the probability of the sets that its proof left out."""
-    seen = likely_view(tables, part, slab_of(statistic, low, high), free.tolist(), event)
-    least = float(bound(tables, tail, seen, np.array([sign])).low[0])
+def _unproved(compared: Compared, part: Parts, sign: float, slab: Slab, event: float) -> tuple[bool, float]:
+    """Return whether a slab stays unproved, and the probability of the sets that its proof left out."""
+    tables = compared.tables
+    free = np.setdiff1d(np.arange(tables.tokens), compared.junta.positions)
+    seen = likely_view(tables, part, slab, free.tolist(), event)
+    least = float(bound(tables, compared.tail, seen, np.array([sign])).low[0])
     if np.isfinite(least) and least > 0:
         return False, seen.events * event * (1 + 2.0**-40)
     return True, 0.0
 
 
-def _counted(
-    sets: list[RareSet],
-    tables: Tables,
-    tail: Tail,
-    junta: Junta,
-    law: SymbolLaw,
-    delta: float,
-    counterexample: Int[np.ndarray, "T"] | None,
-    seed: int,
-    draws: int,
-) -> WrongShare:
+def _counted(compared: Compared, sets: list[RareSet], delta: float, rng: np.random.Generator) -> WrongShare:
     """The interval, from inputs drawn from the rare sets, each set as often as its probability says."""
+    tables, junta, law, counterexample = compared.tables, compared.junta, compared.law, compared.counterexample
     ends = np.array([rare.ends for rare in sets]).reshape(-1, 2)
     left_out = sum(rare.left_out for rare in sets)
     inside = min(1.0, float(ends[:, 1].sum()) * (1 + 2.0**-40))
@@ -241,8 +225,7 @@ def _counted(
     surely = maybe = 0
     if not ends[:, 1].sum() > 0:
         return WrongShare(single, certain_high, delta, single, certain_high, 0, 0, inside, left_out)
-    rng = np.random.default_rng([seed, 3])
-    counts = rng.multinomial(draws, ends.mean(axis=1) / ends.mean(axis=1).sum())
+    counts = rng.multinomial(DRAWS, ends.mean(axis=1) / ends.mean(axis=1).sum())
     parts = split(tables, junta.cells(), junta.positions)
     row_of = {place: row for row, places in enumerate(tables.places) for place in places}
     for rare, count in zip(sets, counts.tolist(), strict=True):
@@ -252,14 +235,14 @@ def _counted(
             symbols = rare.statistic.draw_below(rare.limit, some, rng)
             shown = np.repeat(parts.fixed[rare.cell : rare.cell + 1], some, axis=0)
             np.add.at(shown, (np.arange(some)[:, None], rows[None, :], symbols), 1)
-            output = trace(tail, outputs(tables, shown)).output
+            output = trace(compared.tail, outputs(tables, shown)).output
             if junta.table[rare.cell]:
                 surely, maybe = surely + int((output.high < 0).sum()), maybe + int((~(output.low > 0)).sum())
             else:
                 surely, maybe = surely + int((output.low > 0).sum()), maybe + int((~(output.high < 0)).sum())
     level = delta / 2 * (1 - 1e-6)  # the rest covers the rounding of the binomial tails, and of the draws
-    high = inside * held_out_ceiling(maybe, draws, level) * (1 + 1e-9) + left_out
-    low = at_least_inside * max(0.0, 1 - held_out_ceiling(draws - surely, draws, level)) * (1 - 1e-9)
+    high = inside * held_out_ceiling(maybe, DRAWS, level) * (1 + 1e-9) + left_out
+    low = at_least_inside * max(0.0, 1 - held_out_ceiling(DRAWS - surely, DRAWS, level)) * (1 - 1e-9)
     return WrongShare(
-        max(low, single), min(certain_high, high), delta, single, certain_high, draws, maybe, inside, left_out
+        max(low, single), min(certain_high, high), delta, single, certain_high, DRAWS, maybe, inside, left_out
     )
