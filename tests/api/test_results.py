@@ -60,6 +60,6 @@ def test_no_answer_is_read_as_markup(answers):
 def test_an_answer_without_success_has_no_figure(answers, tmp_path):
     """A sweep in which nothing succeeds refuses to draw, with a sentence."""
     answer = answers["learn/1"]
-    none = replace(answer, sweep=replace(answer.sweep, rows=()), thresholds=(), verdict=None)
+    none = replace(answer, cells=(), thresholds=(), verdict=None)
     with pytest.raises(OutputError, match="no run succeeded; there is none to draw"):
         none.save(tmp_path / "figure.csv")

@@ -7,14 +7,25 @@ from types import MappingProxyType
 import numpy as np
 
 import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
-from keyhole.api.sample_complexity import Floor, Needed, SampleComplexity, ratios
-from keyhole.errors import ArgumentError
+from keyhole.api.sample_complexity import Floor, Needed, Ratio, SampleComplexity
+from keyhole.boolean import balanced, read_function
+from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.progress import Watch, ignore
 from keyhole.sweeps import Execution as Execution
 from keyhole.sweeps import Schedule as Schedule
-from keyhole.sweeps.laws import LAWS, GrowthLaw, comparable, compare_laws, read_laws, task_floor
-from keyhole.sweeps.runs import Store, require_learnable
-from keyhole.sweeps.thresholds import Online, Sweep, SweepPlan, sweep, sweep_by_steps
+from keyhole.sweeps.laws import (
+    LAWS,
+    GrowthLaw,
+    LawVerdict,
+    comparable,
+    compare_laws,
+    read_laws,
+    slope_beside_floor,
+    task_floor,
+    trivial_accuracy,
+)
+from keyhole.sweeps.runs import SUCCESS, Store, require_learnable
+from keyhole.sweeps.thresholds import Adaptive, Online, Sweep, SweepPlan, sweep, sweep_by_steps
 from keyhole.training import SparseTask, Task
 from keyhole.training.learners import (
     PRESET_DISTRIBUTIONS,
@@ -56,7 +67,7 @@ def learn(
         for name, plan in plans.items():
             answers.append(_answer(name, plan, runs, execution, growth_laws, watch))
     first, *others = answers
-    return replace(first, beside=tuple(replace(other, ratios=ratios(first, other)) for other in others))
+    return replace(first, beside=tuple(replace(other, ratios=_ratios(first, other)) for other in others))
 
 
 def learn_certified(
@@ -110,22 +121,81 @@ def plan_sweeps(
 
 def answer_of(by: str, swept: Sweep, growth_laws: Sequence[GrowthLaw]) -> SampleComplexity:
     """Return the answer that a sweep comes to, by the name a person has for its learner."""
-    plan = swept.plan
-    floors = {context: task_floor(plan.task, context, plan.quantile) for context in plan.contexts}
+    plan, task, schedule = swept.plan, swept.plan.task, swept.plan.schedule
+    floors = {context: task_floor(task, context, plan.quantile) for context in plan.contexts}
+    verdict = None
+    if comparable(swept.thresholds):
+        verdict = compare_laws(swept.thresholds, laws=growth_laws, confidence=plan.confidence)
     return SampleComplexity(
-        what=f"{plan.task.name}{_circumstances(plan.task)}",
+        what=f"{task.name}{_circumstances(task)}",
         by=by,
-        sweep=swept,
+        task=task.record(),
+        learner=plan.learner.record(),
+        schedule=schedule.record(),
+        quantile=plan.quantile,
+        confidence=plan.confidence,
         thresholds=tuple(
             Needed(**vars(each), floor=floors[each.context], more_runs=swept.runs_needed[each.context])
             for each in swept.thresholds
         ),
         floors=tuple(Floor(context, floor) for context, floor in floors.items()),
-        verdict=compare_laws(swept.thresholds, laws=growth_laws, confidence=plan.confidence)
-        if comparable(swept.thresholds)
-        else None,
+        laws=() if verdict is None else verdict.laws,
+        verdict=verdict,
+        remarks=() if verdict is None else (str(verdict), *_slope(verdict, plan, floors), *verdict.warnings),
+        cells=swept.tallies,
+        limits=_limits(plan.learner, task),
+        other_versions=swept.other_versions,
+        trivial_accuracy=trivial_accuracy(task),
+        trivial_remedy=_trivial_remedy(task),
+        coverage=schedule.design.coverage(len(plan.contexts)) if isinstance(schedule, Adaptive) else None,
+        sweep=swept,
         compared=tuple(law.name for law in growth_laws),
     )
+
+
+def _limits(learner: Learner, task: Task) -> tuple[str, ...]:
+    """Say what the learner assumes or departs from, and warn of noise that it does not bear."""
+    said = (learner.remark,) if learner.remark else ()
+    if isinstance(task, SparseTask) and not learner.bears_noise and (task.label_noise or task.feature_noise):
+        return (*said, f"warning: {learner.name} does not bear noise, and this task has some")
+    return said
+
+
+def _slope(verdict: LawVerdict, plan: SweepPlan, floors: Mapping[int, float | None]) -> list[str]:
+    """Set the slope of the logarithmic law beside the floor's, where there is one."""
+    if not isinstance(plan.task, SparseTask) or None in floors.values():
+        return []
+    sparsity = read_function(plan.task.function).sparsity
+    laws = (law for law in verdict.laws if law.name == "log")
+    return [f"a + b ln T: {slope_beside_floor(law, sparsity, plan.confidence)}." for law in laws]
+
+
+def _trivial_remedy(task: Task) -> str | None:
+    """Return the law of the bits to choose where a constant answer succeeds."""
+    accuracy = trivial_accuracy(task)
+    if accuracy is None or accuracy < SUCCESS or not isinstance(task, SparseTask):
+        return None
+    try:
+        balanced(read_function(task.function))
+    except AssumptionError:  # no one law makes both answers as likely
+        return "another"
+    return "balanced"
+
+
+def _ratios(one: SampleComplexity, other: SampleComplexity) -> tuple[Ratio, ...]:
+    """Return how many times as many samples one learner needs as another, at each context, with an interval.
+
+    Statement  With intervals of confidence c for both m*, the ratio lies between low/high' and high/low' with
+               probability at least 1 − 2(1 − c).
+    Proof      It does where both intervals hold; each fails with probability at most 1 − c.
+    """
+    theirs = {threshold.context: threshold for threshold in other.thresholds}
+    rows = []
+    for mine in one.thresholds:
+        if (against := theirs.get(mine.context)) is not None:
+            parts = ((mine.m, against.m), (mine.low, against.high), (mine.high, against.low))
+            rows.append(Ratio(mine.context, *(None if a is None or not b else a / b for a, b in parts)))
+    return tuple(rows)
 
 
 def _answer(

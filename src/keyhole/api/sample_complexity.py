@@ -1,5 +1,6 @@
 """The answer of a sweep: m* at each context with its interval, the laws of its growth, and figures."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import floor, log10
 from pathlib import Path
@@ -7,26 +8,16 @@ from typing import Any, ClassVar
 
 from keyhole.api.result import Result
 from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares, wrong_over_many
-from keyhole.boolean import balanced, read_function
 from keyhole.decimals import at_least, at_most, counted, percent
-from keyhole.errors import AssumptionError, OutputError
+from keyhole.errors import OutputError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.record import hidden
 from keyhole.show.answer import Show
 from keyhole.show.site import save_figure
-from keyhole.sweeps.laws import (
-    LawVerdict,
-    learners_figure,
-    slope_beside_floor,
-    steps_figure,
-    success_figure,
-    trivial_accuracy,
-)
+from keyhole.sweeps.laws import FittedLaw, LawVerdict, learners_figure, steps_figure, success_figure
 from keyhole.sweeps.plans import Plan, write_plan
-from keyhole.sweeps.runs import SUCCESS
-from keyhole.sweeps.thresholds import Adaptive, Attempt, Online, Sweep, Threshold
-from keyhole.training import SparseTask
+from keyhole.sweeps.thresholds import Attempt, Sweep, Tally, Threshold
 
 NOTES = (
     "floor: with fewer samples no learner succeeds as often; the intervals do not use it",
@@ -74,16 +65,27 @@ class SampleComplexity(Result):
     schema: ClassVar[str] = "learn/1"
     has_figure: ClassVar[bool] = True
     properties: ClassVar[tuple[str, ...]] = (
-        "task", "learner", "schedule", "quantile", "confidence", "laws", "cells", "certified", "certificates_delta",
-        "certificates_wrong", "runs", "made", "seconds", "trivial_accuracy", "trivial_remedy", "remarks",
-        "other_versions", "limits", "coverage", "plan_hash",
+        "certified", "certificates_delta", "certificates_wrong", "runs", "made", "seconds", "plan_hash",
     )  # fmt: skip
 
     what: str  # the task, with what is not usual about it
     by: str  # the learner, as a person names it
+    task: Mapping[str, Any]  # this and the next two with every setting
+    learner: Mapping[str, Any]
+    schedule: Mapping[str, Any]
+    quantile: float  # the share of runs that succeed at m*
+    confidence: float  # of the intervals
     thresholds: tuple[Needed, ...]
     floors: tuple[Floor, ...]
-    verdict: LawVerdict | None  # of the laws of growth, where there are contexts enough
+    laws: tuple[FittedLaw, ...]  # from best to worst, where there are contexts enough
+    verdict: LawVerdict | None
+    remarks: tuple[str, ...]  # what the laws come to, in words: the verdict, the slope of the logarithm, objections
+    cells: tuple[Tally, ...]  # the runs counted by context and size
+    limits: tuple[str, ...]  # what the learner assumes or departs from
+    other_versions: Mapping[str, int]  # versions other than the present → runs made with them
+    trivial_accuracy: float | None  # of a constant answer
+    trivial_remedy: str | None  # the law of the bits to choose where a constant answer succeeds: balanced, or another
+    coverage: str | None  # how often intervals of such a sweep cover m*, where that was measured
     sweep: Sweep = hidden()
     compared: tuple[str, ...] = hidden(default=())  # names of the growth laws
     attempts: tuple[Attempt, ...] = ()  # with few steps first, where a limit of time was given
@@ -94,39 +96,9 @@ class SampleComplexity(Result):
     ratios: tuple[Ratio, ...] = ()  # m* of the learner that this one stands beside over m* of this one
 
     @property
-    def task(self) -> dict[str, Any]:
-        """The task with its settings."""
-        return self.sweep.plan.task.record()
-
-    @property
-    def learner(self) -> dict[str, Any]:
-        """The learner with its settings."""
-        return self.sweep.plan.learner.record()
-
-    @property
-    def schedule(self) -> dict[str, Any]:
-        """The schedule of the runs with its settings."""
-        return self.sweep.plan.schedule.record()
-
-    @property
-    def quantile(self) -> float:
-        """The share of runs that succeed at m*."""
-        return self.sweep.plan.quantile
-
-    @property
-    def confidence(self) -> float:
-        """The confidence of the intervals."""
-        return self.sweep.plan.confidence
-
-    @property
-    def laws(self) -> tuple[Any, ...]:
-        """The growth laws as fitted, from best to worst."""
-        return () if self.verdict is None else self.verdict.laws
-
-    @property
-    def cells(self) -> tuple[Any, ...]:
-        """The runs counted by context and size."""
-        return self.sweep.tallies
+    def online(self) -> bool:
+        """Return whether runs learn from fresh samples."""
+        return bool(self.schedule["kind"] == "online")
 
     @property
     def certified(self) -> list[dict[str, Any]]:
@@ -160,58 +132,6 @@ class SampleComplexity(Result):
         return self.sweep.seconds + sum(other.seconds for other in self.beside)
 
     @property
-    def trivial_accuracy(self) -> float | None:
-        """The share of inputs that a constant answer gets right."""
-        return trivial_accuracy(self.sweep.plan.task)
-
-    @property
-    def trivial_remedy(self) -> str | None:
-        """The law of the bits to choose where a constant answer succeeds: balanced, or another."""
-        task, accuracy = self.sweep.plan.task, self.trivial_accuracy
-        if accuracy is None or accuracy < SUCCESS or not isinstance(task, SparseTask):
-            return None
-        try:
-            balanced(read_function(task.function))
-        except AssumptionError:  # no one law makes both answers as likely
-            return "another"
-        return "balanced"
-
-    @property
-    def remarks(self) -> list[str]:
-        """What the laws come to, in words: the verdict, the slope beside the floor's, and the objections."""
-        if self.verdict is None:
-            return []
-        task, slopes = self.sweep.plan.task, []
-        if isinstance(task, SparseTask) and all(each.floor is not None for each in self.floors):
-            sparsity = read_function(task.function).sparsity
-            slopes = [
-                f"a + b ln T: {slope_beside_floor(law, sparsity, self.confidence)}."
-                for law in self.laws
-                if law.name == "log"
-            ]
-        return [str(self.verdict), *slopes, *self.verdict.warnings]
-
-    @property
-    def other_versions(self) -> dict[str, int]:
-        """The runs that were made with other versions of the packages that decide their numbers."""
-        return self.sweep.other_versions
-
-    @property
-    def limits(self) -> list[str]:
-        """What the learner assumes or departs from, and a warning of noise that it does not bear."""
-        learner, task = self.sweep.plan.learner, self.sweep.plan.task
-        said = [learner.remark] if learner.remark else []
-        if isinstance(task, SparseTask) and not learner.bears_noise and (task.label_noise or task.feature_noise):
-            said.append(f"warning: {learner.name} does not bear noise, and this task has some")
-        return said
-
-    @property
-    def coverage(self) -> str | None:
-        """How often intervals of such a sweep cover m*, where that was measured."""
-        plan = self.sweep.plan
-        return plan.schedule.design.coverage(len(plan.contexts)) if isinstance(plan.schedule, Adaptive) else None
-
-    @property
     def plan(self) -> Plan:
         """The sweeps with every setting spelled out."""
         return Plan({answer.by: answer.sweep.plan for answer in (self, *self.beside)}, self.compared, self.what)
@@ -224,13 +144,12 @@ class SampleComplexity(Result):
     def lines(self, show: Show) -> None:
         """Set a row per learner and context; say how m* grows, and what is wanting."""
         every = (self, *self.beside)
-        online = isinstance(self.sweep.plan.schedule, Online)
         success = "99 % of fresh inputs right"
-        goal = f"success: {success}" if online else f"m* where {100 * self.quantile:g} % of runs get {success}"
+        goal = f"success: {success}" if self.online else f"m* where {100 * self.quantile:g} % of runs get {success}"
         show.line(f"{self.what} by {', '.join(each.by for each in every)}: {goal}")
-        for schedule, rows in ((True, _online_rows), (False, _rows)):
-            group = [each for each in every if isinstance(each.sweep.plan.schedule, Online) == schedule]
-            heads = ONLINE if schedule else (*HEADS[:2], f"{100 * self.confidence:g} % interval", *HEADS[2:])
+        for online, rows in ((True, _online_rows), (False, _rows)):
+            group = [each for each in every if each.online == online]
+            heads = ONLINE if online else (*HEADS[:2], f"{100 * self.confidence:g} % interval", *HEADS[2:])
             named = {"learner": "<"} if len(every) > 1 else {}
             entries = [((each.by,) if named else ()) + row for each in group for row in rows(each)]
             if entries:
@@ -239,7 +158,7 @@ class SampleComplexity(Result):
             _say_wanting(each, show)
         if self.verdict is not None:
             show.line(f"Growth: {self.verdict}.")
-        elif len(self.thresholds) > 1 and not online:
+        elif len(self.thresholds) > 1 and not self.online:
             show.line("Growth: laws are compared from four contexts on, three of them bounded on both sides.")
         for other in self.beside:
             _say_better(self, other, show)
@@ -256,7 +175,7 @@ class SampleComplexity(Result):
             learners = {each.by: each.thresholds for each in (self, *self.beside)}
             floors = {each.context: each.floor for each in self.floors}
             counts: dict[int, dict[int, tuple[int, int]]] = {}
-            for each in self.sweep.tallies:
+            for each in self.cells:
                 counts.setdefault(each.context, {})[each.samples or 0] = each.successes, each.trials
             needed = learners_figure(f"Samples needed: {self.what}", learners, floors=floors)
             title = f"Success: {self.what} by {self.by}"
@@ -264,7 +183,7 @@ class SampleComplexity(Result):
             if self.beside:  # the figure that shows every learner comes first
                 return {"thresholds": needed, "success": drawn}
             return {"success": drawn, "thresholds": needed}
-        steps = {each.context: each.steps for each in self.sweep.tallies if each.successes}
+        steps = {each.context: each.steps for each in self.cells if each.successes}
         return {"steps": steps_figure(f"Steps on fresh samples: {self.what} by {self.by}", steps)} if steps else {}
 
     def figure(self) -> Figure:
@@ -383,7 +302,7 @@ def _say_wanting(answer: SampleComplexity, show: Show) -> None:
         runs = counted(sum(cell.trials for cell in cells), "run")
         show.line(f"none of {runs} succeeded, {tried}; try {more}, or see what the learner elimination or gf2 needs")
     short = [each for each in answer.thresholds if each.more_runs]
-    if short and isinstance(answer.sweep.plan.schedule, Adaptive):
+    if short and answer.schedule["kind"] == "adaptive":
         places = ", ".join(f"T = {each.context} (about {each.more_runs:,} more runs)" for each in short)
         show.line(f"precision not reached, for want of budget, at {places}")
 

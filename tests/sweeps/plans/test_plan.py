@@ -1,7 +1,6 @@
 """Plans: every setting in a file, read back equal, refused where it would not mean the same."""
 
 import tomllib
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.errors import ArgumentError, KeyholeError
+from keyhole.errors import ArgumentError
 from keyhole.sweeps.plans import Plan, read_plan, write_plan
 from keyhole.sweeps.plans.plan import plan_from_record
 from keyhole.sweeps.thresholds import Adaptive, Design, Grid, Online, SweepPlan
@@ -24,7 +23,8 @@ LEARNERS = [
     Estimator("tree", (("max_depth", None), ("min_samples_leaf", 2))),
 ]
 SCHEDULES = [Adaptive(Design(precision=0.12, budget=60)), Grid((10, 20), 3), Online(4)]
-REGISTERED = Path(__file__).parents[3] / "data" / "registered" / "plan.toml"
+DATA = Path(__file__).parents[3] / "data"
+DOUBLED = tuple(25 * 2**i for i in range(10))
 
 
 def plan_of(learner, schedule=SCHEDULES[0], notes=""):
@@ -89,7 +89,6 @@ def test_the_hash_is_of_the_values(tmp_path):
         (lambda text: text.replace("numerics = 1", "numerics = 0"), "numerics 0"),
         (lambda text: text.replace("odds = 6.0", "odds = 2.0", 1), "was fixed with the rule"),
         (lambda text: text.replace("first_seed = 7\n", ""), "lacks 'first_seed'"),
-        (lambda text: text.replace("width = 64", 'width = "wide"'), "another kind"),
         (lambda text: text.replace("width = 64", "width = 64\nbreadth = 3"), "another kind"),
         (lambda text: text.replace("first_seed = 7", "first_seed = 7\nspeed = 3"), "not those of a plan: sweep.speed"),
         (lambda text: text.replace('kind = "adaptive"', 'kind = "random"'), "no schedule of kind 'random'"),
@@ -111,37 +110,6 @@ def spelt(schedule):
     return tomllib.loads(write_plan(plan_of(transformer_with_preset("paper"), schedule, notes="a note")))
 
 
-def places_of(value, path=()):
-    """Every place in a record, its own parts after it."""
-    if path:
-        yield path
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, part in parts:
-        yield from places_of(part, (*path, name))
-
-
-RECORDS = [spelt(schedule) for schedule in SCHEDULES]
-WRONG = [True, "no", "", 3, 0.5, -1, 10**400, float("nan"), float("inf"), [], [True], ["no"], {}, {"a": 1}, None]
-
-
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["sweep"][0]["schedule"]["kind"])
-def test_no_value_of_another_kind_is_taken(record):
-    """Every field of a plan, given a value of another kind, is refused; a whole number may stand for a number."""
-    for *way, last in places_of(record):
-        for wrong in WRONG:
-            changed = deepcopy(record)
-            place = changed
-            for name in way:
-                place = place[name]
-            alike = type(wrong) is type(place[last]) or (type(wrong), type(place[last])) == (int, float)
-            if (alike and not isinstance(wrong, list)) or (last == "weight_scale" and wrong is None):
-                continue
-            place[last] = wrong
-            if changed != record and last != "unset":
-                with pytest.raises(KeyholeError, match=" "):
-                    plan_from_record(changed)
-
-
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
@@ -150,29 +118,18 @@ def test_no_value_of_another_kind_is_taken(record):
         (("numerics",), 2.0, "not those of a plan: numerics"),
         (("laws",), ["log", "log"], "'log' was given twice"),
         (("laws",), ["log", "none"], "no growth law 'none'"),
-        (("title",), "\x1b[2J", "cannot be printed"),
         (("sweep",), [], "has no sweep"),
-        (("sweep", 0, "name"), "", "cannot be printed"),
-        (("sweep", 0, "name"), "a \x1b[31m name", "cannot be printed"),
         (("sweep", 0, "contexts"), [10, 10], "give each once"),
         (("sweep", 0, "contexts"), [0, 10], "from 1 to"),
         (("sweep", 0, "contexts"), [True, 10], "not those of a plan: sweep.contexts"),
         (("sweep", 0, "contexts"), [10.0, 20], "not those of a plan: sweep.contexts"),
         (("sweep", 0, "first_seed"), -1, "first seed -1"),
         (("sweep", 0, "first_seed"), True, "not those of a plan: sweep.first_seed"),
-        (("sweep", 0, "task", "balanced_sets"), "no", "another kind"),
-        (("sweep", 0, "task", "balanced_sets"), 1, "another kind"),
-        (("sweep", 0, "task", "label_noise"), False, "another kind"),
-        (("sweep", 0, "learner", "residual"), "no", "another kind"),
-        (("sweep", 0, "learner", "heads"), 4.0, "another kind"),
-        (("sweep", 0, "learner", "momentum"), float("nan"), "another kind"),
-        (("sweep", 0, "schedule", "budget"), 60.0, "another kind"),
-        (("sweep", 0, "learner", "unset"), 3, "another kind"),
     ],
 )
 def test_a_value_that_the_command_line_refuses_is_refused(place, value, message):
     """Truths, numbers and texts are not taken for each other; a context counts once; a name can be printed."""
-    changed = deepcopy(RECORDS[0])
+    changed = spelt(SCHEDULES[0])
     *way, last = place
     part = changed
     for name in way:
@@ -201,27 +158,21 @@ def test_a_plan_that_is_not_there_is_refused(tmp_path):
         plan_from_record({})
 
 
-def test_the_registered_plan_stands_as_it_was_fixed():
-    """The plan of the registered experiment is the one that was fixed before its first run."""
-    plan = read_plan(REGISTERED)
-    assert plan.hash == "a233a9af434714f59cb793c2b2799878120633a26d687ed22c6630a167a3b198"
-    assert plan.contexts == tuple(25 * 2**i for i in range(10))
-    assert write_plan(plan) == REGISTERED.read_text("utf8")
-
-
-def test_the_second_registered_plan_stands_as_it_was_fixed():
-    """The plan of the shorter experiment is the one that was fixed before its first run."""
-    path = REGISTERED.parents[1] / "registered-3200" / "plan.toml"
+@pytest.mark.parametrize(
+    ("folder", "digest", "contexts"),
+    [
+        ("registered", "a233a9af434714f59cb793c2b2799878120633a26d687ed22c6630a167a3b198", DOUBLED),
+        (
+            "registered-3200",
+            "eaf7a95af3bce51adec67772f0063302306cb0266c35d57d136ba229a8870eb0",
+            (10, 20, 40, 80, 160, 320, 640, 1280, 3200),
+        ),
+        ("registered-12800", "a4ce9cfea1251c5cb1d5d0404c27c720d6d5abc082dba9362c5206616b9cf6e0", DOUBLED),
+    ],
+)
+def test_registered_plans_stand_as_they_were_fixed(folder, digest, contexts):
+    """The plan of a registered experiment is the one that was fixed before its first run, letter by letter."""
+    path = DATA / folder / "plan.toml"
     plan = read_plan(path)
-    assert plan.hash == "eaf7a95af3bce51adec67772f0063302306cb0266c35d57d136ba229a8870eb0"
-    assert plan.contexts == (10, 20, 40, 80, 160, 320, 640, 1280, 3200)
-    assert write_plan(plan) == path.read_text("utf8")
-
-
-def test_the_third_registered_plan_stands_as_it_was_fixed():
-    """The plan of the longest experiment is the one that was fixed before its first run."""
-    path = REGISTERED.parents[1] / "registered-12800" / "plan.toml"
-    plan = read_plan(path)
-    assert plan.hash == "a4ce9cfea1251c5cb1d5d0404c27c720d6d5abc082dba9362c5206616b9cf6e0"
-    assert plan.contexts == tuple(25 * 2**i for i in range(10))
+    assert (plan.hash, plan.contexts) == (digest, contexts)
     assert write_plan(plan) == path.read_text("utf8")

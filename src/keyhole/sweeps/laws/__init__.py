@@ -26,5 +26,6 @@ from keyhole.sweeps.laws.growth_laws import GrowthLaw as GrowthLaw
 from keyhole.sweeps.laws.growth_laws import read_laws as read_laws
 from keyhole.sweeps.laws.selection import comparable as comparable
 from keyhole.sweeps.laws.selection import compare_laws as compare_laws
+from keyhole.sweeps.laws.verdict import FittedLaw as FittedLaw
 from keyhole.sweeps.laws.verdict import LawVerdict as LawVerdict
 from keyhole.sweeps.laws.verdict import slope_beside_floor as slope_beside_floor

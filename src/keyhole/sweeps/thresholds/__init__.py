@@ -13,6 +13,7 @@ from keyhole.sweeps.thresholds.step_budgets import Attempt as Attempt
 from keyhole.sweeps.thresholds.step_budgets import sweep_by_steps as sweep_by_steps
 from keyhole.sweeps.thresholds.sweeps import Sweep as Sweep
 from keyhole.sweeps.thresholds.sweeps import SweepPlan as SweepPlan
+from keyhole.sweeps.thresholds.sweeps import Tally as Tally
 from keyhole.sweeps.thresholds.sweeps import replay as replay
 from keyhole.sweeps.thresholds.sweeps import sweep as sweep
 from keyhole.sweeps.thresholds.threshold import Threshold as Threshold
