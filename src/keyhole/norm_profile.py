@@ -66,7 +66,7 @@ class BlockNorms:
 
 @dataclass(frozen=True)
 class NormProfile:
-    """What the theorems read off a model with a scalar read-out at [CLS]."""
+    """The numbers that theorems read off a model with a scalar read-out at [CLS]."""
 
     blocks: tuple[BlockNorms, ...]
     tokens: int  # rows of X, [CLS] included when there is one
@@ -156,7 +156,7 @@ def impossibilities(profile: NormProfile) -> Iterator[str]:
 
 
 def _layer_faults(profile: NormProfile) -> Iterator[str]:
-    """What the path norms and the spread of one layer cannot be.
+    """Contradictions among the path norms and the spread of one layer.
 
     Statement  R ≤ 2 min(B_X, D_X) max ‖Mz‖; P_∞ ≤ P B_X; and P and P_∞ are within what `_reach` and `_least` say.
     Proof      Two symbols of one position are each within D_X of [CLS], and a score is an inner product with Mz. P is
@@ -234,13 +234,13 @@ def _least(block: BlockNorms) -> float:
 
 
 def _smallest(found: MatrixNorms) -> float:
-    """What the smallest singular value is at least, norms being off by their rounding at most."""
+    """Lower bound on the smallest singular value, allowing for rounding of the norms."""
     frobenius, spectral = found.frobenius * (1 - ROUNDING), found.spectral * (1 + ROUNDING)
     return sqrt(max(0.0, frobenius**2 - (found.columns - 1) * spectral**2))
 
 
 def _matrix_faults(found: MatrixNorms, where: str) -> Iterator[str]:
-    """What the norms of one matrix cannot be."""
+    """Contradictions among the norms of one matrix."""
     rows, columns = sqrt(found.rows), sqrt(found.columns)
     for low, high_name, high in (
         ("spectral", "frobenius", found.frobenius),

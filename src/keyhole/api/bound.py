@@ -47,7 +47,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class FiniteBound:
-    """What counting the functions of few positions gives: an error, or a number of samples."""
+    """A number from counting the functions of few positions: an error, or a number of samples."""
 
     name: str
     value: float
@@ -332,7 +332,7 @@ def _under(law: str | Real | None, profile: NormProfile) -> NormProfile:
 
 
 def _finite(sparsity: int, context: int, samples: float, delta: float, spent: float) -> tuple[FiniteBound, ...]:
-    """What counting the functions of so many positions gives at δ, computed at the share `spent`; never vacuous."""
+    """Count the functions of so many positions: numbers at δ, computed at the share `spent`, and never vacuous."""
     s, m = sparsity, int(samples)
     sure = f"with probability ≥ {surely(delta)}"
     occam = f"Occam: {sure}, every function of {s} positions that fits all {m:,} samples errs at most"

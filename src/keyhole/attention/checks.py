@@ -1,4 +1,4 @@
-"""What must fit together is asked for where it is put together, in one sentence.
+"""Checks of shapes, made where arrays are put together.
 
 The checks look at shapes, which a traced array has too; `arrays.require_numbers` looks at values where there
 are any. They stand in the records themselves, whose fields name their shapes in words, so that they hold in
@@ -41,7 +41,7 @@ def require_weights(**named: tuple[Any, tuple[int | str, ...]] | None) -> None:
 
 
 def optional(array: Array | None, *sides: int | str) -> tuple[Array, tuple[int | str, ...]] | None:
-    """What `require_weights` is to ask of an array that may be absent."""
+    """The question to `require_weights` about an array that may be absent."""
     return None if array is None else (array, sides)
 
 

@@ -28,8 +28,8 @@ def evaluate(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[
     """The model's number for one sequence (T,) or each of a batch (n, T), by whichever route is safe.
 
     The product is taken when the tables are known to lie in its safe range. Under a jax transformation
-    nothing is known of them, and the softmax at [CLS] is taken; who knows better calls
-    `evaluate_by_product`.
+    nothing is known of them, and the softmax at [CLS] is taken. Call `evaluate_by_product` to choose
+    the method yourself.
     """
     if is_safe(tabulated):
         return evaluate_by_product(tabulated, sequences)
@@ -51,7 +51,7 @@ class Evaluator:
 
     @cached_property
     def terms(self) -> TokenTerms:
-        """What a sequence sums up, for every stored row."""
+        """The terms that a sequence sums up, for every stored row."""
         return token_terms(self.model)
 
     @cached_property
@@ -123,7 +123,7 @@ def evaluate_by_softmax(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]
 
 
 def is_safe(tabulated: Tabulated) -> bool:
-    """Whether every head is a softmax whose scores are known to lie within the safe range of the product."""
+    """Return True if every head is a softmax whose scores are known to lie within the safe range of the product."""
     for head in tabulated.heads:
         if not isinstance(head.normaliser, Softmax):
             return False

@@ -67,7 +67,7 @@ def profile(model: Model, *, trained: bool = False) -> NormProfile:
 
 
 def table_profile(tabulated: Tabulated) -> NormProfile:
-    """What Theorems T and L read off the tables of a one-layer model: P_∞, the spread and the alphabet.
+    """The numbers that Theorems T and L read off the tables of a one-layer model: P_∞, the spread and the alphabet.
 
     A LayerNorm before attention is inside the tables. Where one stands behind it there is no P_∞.
     """
@@ -125,7 +125,7 @@ def _block_norms(block: Block, query: Array | None = None, *, normed: bool = Fal
 
 
 def _layernorm_place(wiring: Wiring, *, normed: bool) -> LayerNormPlace:
-    """Whether a LayerNorm stands behind attention, only before it, or nowhere."""
+    """The place of a LayerNorm: behind attention, only before it, or nowhere."""
     if normed or wiring.feedforward_norm is not None:
         return "after"
     if wiring.attention_norm is None:
@@ -134,12 +134,12 @@ def _layernorm_place(wiring: Wiring, *, normed: bool) -> LayerNormPlace:
 
 
 def _activated(block: Block) -> bool:
-    """Whether the heads have an activation of their own."""
+    """Return True if the heads have an activation of their own."""
     return any(not isinstance(head.activation, Identity) for head in block.heads)
 
 
 def _folded(block: Block) -> bool:
-    """Whether the output map is linear in the values, and so counts as a part of them."""
+    """Return True if the output map is linear in the values, and so counts as a part of them."""
     return block.wiring.output is not None and not _activated(block)
 
 
@@ -201,7 +201,7 @@ def _with_bias(part: Affine, *, row: bool | None = None) -> Any:
 
 
 def _biased(block: Block) -> bool:
-    """Whether some head of the block adds a constant to a query, key or value."""
+    """Return True if some head of the block adds a constant to a query, key or value."""
     return any(
         _affine(head).bias is not None
         or getattr(head.score, "query_bias", None) is not None

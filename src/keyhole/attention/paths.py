@@ -66,7 +66,7 @@ def units_of(tabulated: Tabulated) -> Units | None:
 
 
 def _joined(tabulated: Tabulated) -> tuple[list[Any], Any]:
-    """What each head's output adds to the rows after attention, as a matrix; and what is added anyway."""
+    """The map from each head's output to the rows after attention, as a matrix; and the constant added to them."""
     widths = [int(head.cls_value.shape[0]) for head in tabulated.heads]
     wiring = tabulated.wiring
     total = sum(widths) if wiring.join == "concatenate" else widths[0]

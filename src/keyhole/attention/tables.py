@@ -161,7 +161,7 @@ def thinned(tabulated: Tabulated) -> Tabulated:
 
 
 def saves_rows(listed: int, tokens: int) -> bool:
-    """Whether rows for the listed positions and one for all others are at most half as many as the positions."""
+    """Return True if rows for the listed positions and one for the others are at most half as many as the positions."""
     return 2 * (listed + 1) <= tokens
 
 

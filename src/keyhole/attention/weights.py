@@ -66,7 +66,7 @@ class Wiring:
                 raise ShapeError(f"{name} {value!r} is not known; choose one of {', '.join(known)}")
 
     def enter(self, stream: Array) -> Array:
-        """What the heads see of the stream."""
+        """The stream as the heads see it."""
         return self.attention_norm(stream) if self.attention_norm and self.placement == "pre" else stream
 
     def finish(self, stream: Array, mixed: tuple[Array, ...]) -> Array:

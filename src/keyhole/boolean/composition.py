@@ -65,7 +65,7 @@ def _distinct_variables(arguments: list[SparseFunction]) -> tuple[int, ...] | No
 
 
 def _negative(argument: SparseFunction) -> bool:
-    """Whether a function of one position is a negated literal."""
+    """Return True if a function of one position is a negated literal."""
     return isinstance(argument.rule, Levels) and argument.rule.levels[0]
 
 

@@ -64,7 +64,7 @@ class Frame:
 
     @property
     def wants_operand(self) -> bool:
-        """Whether a variable or bracket must come next."""
+        """True if a variable or bracket must come next."""
         return len(self.operands) == len(self.operators)
 
     def take(self, operand: SparseFunction) -> None:
@@ -143,7 +143,7 @@ class Reader:
             self._refuse(token, f"Expected {OPERAND}, but found {token.shown!r}")
 
     def _opens(self) -> bool:
-        """Whether the next sign opens a bracket: `and` is then a function's name, and else a word for &."""
+        """Return True if the next sign opens a bracket: `and` is then a function's name, and else a word for &."""
         return self.next < len(self.tokens) and self.tokens[self.next].text == "("
 
     def _operator(self, token: Token) -> None:

@@ -38,12 +38,12 @@ class Levels:
 
     @property
     def constant(self) -> bool:
-        """Whether every level has one value."""
+        """True if every level has one value."""
         return len(set(self.levels)) == 1
 
     @property
     def alternating(self) -> bool:
-        """Whether each further true literal flips the value: parity, or its negation."""
+        """True if each further true literal flips the value: parity, or its negation."""
         return all(here != there for here, there in zip(self.levels, self.levels[1:], strict=False))
 
 

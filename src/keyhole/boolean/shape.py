@@ -1,4 +1,4 @@
-"""What shape a function has: symmetric, monotone, a threshold of a weighted sum.
+"""The shape of a function: symmetric, monotone, a threshold of a weighted sum.
 
 Symmetry and monotonicity are decided exactly. A threshold function is proved by integer weights that are checked on
 every pattern, and refuted by a combination of patterns, in exact integers, that no weights can separate.

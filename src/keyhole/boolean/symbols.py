@@ -34,7 +34,7 @@ class SymbolLaw:
 
     @property
     def uniform(self) -> bool:
-        """Whether every symbol is equally likely."""
+        """True if every symbol is equally likely."""
         return len(set(self.chances)) == 1
 
     def draw(self, count: int, tokens: int, rng: np.random.Generator) -> Int8[np.ndarray, "count tokens"]:

@@ -56,7 +56,7 @@ def _top_eigenvalue(a: float, b: float, c: float) -> float:
 
 
 def _units(target: str, s: int) -> tuple[float, float, list[float], list[float], list[float]]:
-    """Of the columns: spectral and Frobenius norms, ℓ2 norms, largest entries; and read-outs times a."""
+    """Return, for the columns, the spectral and Frobenius norms, ℓ2 norms, largest entries; and read-outs times a."""
     constant, steps = sqrt(2 / s), range(s)
     peak = max(1, s - 1) / s
     if target == "and":

@@ -1,4 +1,4 @@
-"""What a theorem may be asked about: norms that are norms, counts that count, chances between 0 and 1."""
+"""Checks of what theorems are given: norms, counts, and chances between 0 and 1."""
 
 from math import inf, isfinite
 

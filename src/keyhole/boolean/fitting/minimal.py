@@ -79,7 +79,7 @@ def fitted_junta(sample: Sample, symbols: int, positions: tuple[int, ...]) -> Ju
 
 
 def every_cell_seen(inputs: Shaped[np.ndarray, "m T"], junta: Junta) -> bool:
-    """Whether every cell of the junta has a sample."""
+    """Return True if every cell of the junta has a sample."""
     seen = np.bincount(cells_of(inputs, junta.symbols, junta.positions), minlength=len(junta.table))
     return bool((seen > 0).all())
 
@@ -189,7 +189,7 @@ def _only(sample: Sample, symbols: int, sets: list[tuple[int, ...]], sparsity: i
 def _all_seen(
     inputs: Shaped[np.ndarray, "m T"], symbols: int, positions: tuple[int, ...], sparsity: int, until: float
 ) -> bool:
-    """Whether every set of S positions around these has a sample in each of its cells."""
+    """Return True if every set of S positions around these has a sample in each of its cells."""
     tokens = inputs.shape[1]
     others = [place for place in range(tokens) if place not in positions]
     more = sparsity - len(positions)
@@ -209,7 +209,7 @@ def _all_seen(
 
 
 def _pairs_seen(rows: Float32[np.ndarray, "m A free"]) -> bool:
-    """Whether each two distinct positions show every pair of symbols."""
+    """Return True if each two distinct positions show every pair of symbols."""
     count, symbols, free = rows.shape
     flat = rows.reshape(count, symbols * free)
     seen = (flat.T @ flat > 0).reshape(symbols, free, symbols, free).all(axis=(0, 2))

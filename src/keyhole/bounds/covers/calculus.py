@@ -29,7 +29,7 @@ class Term(NamedTuple):
 
     @property
     def root(self) -> float:
-        """What the term adds to the cube root of C."""
+        """The share of the term in the cube root of C."""
         return cbrt((self.weight * self.scale) ** 2 * self.nats)
 
 

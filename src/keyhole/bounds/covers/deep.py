@@ -6,7 +6,7 @@ from keyhole.bounds.covers.linear import bilinear_cover, matrix_cover, scalar_co
 from keyhole.bounds.softmax import smoothness
 from keyhole.bounds.validate import Real, norm, sample_size, whole
 from keyhole.errors import AssumptionError
-from keyhole.norm_profile import ROUNDING, BlockNorms, NormProfile
+from keyhole.norm_profile import ROUNDING, BlockNorms, NormProfile, require_normaliser
 
 
 def block_gain(block: BlockNorms, profile: NormProfile) -> float:
@@ -68,6 +68,7 @@ def block_cover(
 
 def require_query_row(profile: NormProfile) -> None:
     """Refuse a query longer than every row: layers here are covered for rows, of which the query is one."""
+    require_normaliser(profile)
     if profile.query_radius > profile.token_radius * (1 + ROUNDING):
         raise AssumptionError(
             f"Theorem D takes the query for one of the rows, and query_radius = {profile.query_radius:g} is above "

@@ -39,7 +39,7 @@ def attention_cover(
 
 
 def pooling_radius(profile: NormProfile) -> float:
-    """What multiplies a change of the mixture: B_X, or half the token diameter where that is smaller."""
+    """The factor of a change of the mixture: B_X, or half the token diameter where that is smaller."""
     radius = norm("B_X", profile.token_radius)
     if profile.token_diameter is None:
         return radius

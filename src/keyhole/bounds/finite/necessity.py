@@ -1,4 +1,4 @@
-"""What no attention layer can avoid: large logits or large outputs, and capacity for every table."""
+"""Lower bounds for every attention layer: large logits or large outputs, and capacity for every table."""
 
 from math import exp, log
 

@@ -1,10 +1,11 @@
 """The norms of a profile by name: list them, read one, turn one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from keyhole.norm_profile import BlockNorms, HeadNorms, NormProfile
+from keyhole.norm_profile import NormProfile
 
 TRAINED = {"positions11": "‖P‖₁₁", "embedding11": "‖E‖₁₁"}  # tables that theorems about vectors pay for
 
@@ -37,101 +38,70 @@ def _replaced(record: Any, way: tuple[str | int, ...], value: float) -> Any:
     return replace(record, **{key: _replaced(getattr(record, key), rest, value)})
 
 
-def _plain(profile: NormProfile, **labels: str) -> list[Dial]:
-    return [Dial((name,), label) for name, label in labels.items() if getattr(profile, name) is not None]
+Way = tuple[str, ...]
+QUERY: Way = ("query",)
+RADII = {"token_radius": "B_X", "query_radius": "B_Z", "token_diameter": "D_X"}
+SPECTRAL: dict[Way, str] = {("score", "spectral"): "‖M‖₂"}
+HEAD: dict[Way, str] = {
+    ("score", "frobenius"): "‖M‖_F",
+    ("value", "spectral"): "‖W_V‖₂",
+    ("value", "columns21"): "‖W_V‖₂₁",
+}
 
 
-def _of_heads(profile: NormProfile, pick: Callable[[HeadNorms], dict[tuple[str, ...], str]]) -> list[Dial]:
-    dials = []
+def _dials(
+    profile: NormProfile, plain: Mapping[str, str], heads: Mapping[Way, str] = MappingProxyType({}), *outputs: str
+) -> list[Dial]:
+    """List numbers of the profile, then those of every head, then those of every output matrix, where there are any."""
+    dials = [Dial((name,), label) for name, label in plain.items() if getattr(profile, name) is not None]
+    ends = []
     for b, block in enumerate(profile.blocks):
+        layer = f" of layer {b + 1}" if len(profile.blocks) > 1 else ""
         for h, head in enumerate(block.heads):
-            where = _where(profile, block, b, h)
-            for way, label in pick(head).items():
-                dials.append(Dial(("blocks", b, "heads", h, *way), label + where))
-    return dials
-
-
-def _where(profile: NormProfile, block: BlockNorms, b: int, h: int) -> str:
-    layer = f" of layer {b + 1}" if len(profile.blocks) > 1 else ""
-    return layer + (f", head {h + 1}" if len(block.heads) > 1 else "")
-
-
-def _of_outputs(profile: NormProfile, *, with_sum: bool) -> list[Dial]:
-    dials = []
-    for b, block in enumerate(profile.blocks):
+            where = layer + (f", head {h + 1}" if len(block.heads) > 1 else "")
+            asked = {way: label for way, label in heads.items() if way != QUERY or head.query is not None}
+            dials += [Dial(("blocks", b, "heads", h, *way), label + where) for way, label in asked.items()]
         if block.output is not None:
-            layer = f" of layer {b + 1}" if len(profile.blocks) > 1 else ""
-            dials.append(Dial(("blocks", b, "output", "spectral"), "‖W_C‖₂" + layer))
-            if with_sum:
-                dials.append(Dial(("blocks", b, "output", "columns21"), "‖W_C‖₂₁" + layer))
-    return dials
+            names = {"spectral": "‖W_C‖₂", "columns21": "‖W_C‖₂₁"}
+            ends += [Dial(("blocks", b, "output", norm), names[norm] + layer) for norm in outputs]
+    return dials + ends
 
 
 def tabulated_dials(profile: NormProfile) -> list[Dial]:
-    """What Theorem T reads, and Theorem L under any law."""
-    return _plain(profile, path_inf="P_∞", spread="the spread R")
+    """List the numbers that Theorem T reads, and Theorem L under any law."""
+    return _dials(profile, {"path_inf": "P_∞", "spread": "the spread R"})
 
 
 def product_list_dials(profile: NormProfile) -> list[Dial]:
-    """What Theorem L reads where symbols are independent: no norm of the scores."""
-    return _plain(profile, path_inf="P_∞")
+    """List those that Theorem L reads where symbols are independent: no norm of the scores."""
+    return _dials(profile, {"path_inf": "P_∞"})
 
 
 def path_dials(profile: NormProfile) -> list[Dial]:
-    """What Theorem P reads."""
-
-    def pick(head: HeadNorms) -> dict[tuple[str, ...], str]:
-        fixed: dict[tuple[str, ...], str] = {} if head.query is None else {("query",): "‖q‖"}
-        return {("score", "spectral"): "‖M‖₂", **fixed}
-
-    radii = {"token_radius": "B_X", "query_radius": "B_Z", "token_diameter": "D_X"}
-    own = _plain(profile, path="P", **radii, **TRAINED)
-    return own + _of_heads(profile, pick)
+    """List those that Theorem P reads."""
+    return _dials(profile, {"path": "P", **RADII, **TRAINED}, {**SPECTRAL, QUERY: "‖q‖"})
 
 
 def scalar_dials(profile: NormProfile) -> list[Dial]:
-    """What Theorems S and M and Corollary E read."""
-
-    def pick(head: HeadNorms) -> dict[tuple[str, ...], str]:
-        fixed: dict[tuple[str, ...], str] = {} if head.query is None else {("query",): "‖q‖"}
-        paid = profile.positions11 is not None or profile.embedding11 is not None
-        positions: dict[tuple[str, ...], str] = {("score", "spectral"): "‖M‖₂"} if paid else {}
-        return {
-            ("score", "frobenius"): "‖M‖_F",
-            ("value", "spectral"): "‖W_V‖₂",
-            ("value", "columns21"): "‖W_V‖₂₁",
-            **fixed,
-            **positions,
-        }
-
-    labels = {"readout": "‖w‖₂", "token_radius": "B_X", "query_radius": "B_Z", "token_diameter": "D_X"}
-    own = _plain(profile, **labels, **TRAINED)
-    return own + _of_heads(profile, pick) + _of_outputs(profile, with_sum=False)
+    """List those that Theorems S and M and Corollary E read."""
+    paid = profile.positions11 is not None or profile.embedding11 is not None
+    heads = {**HEAD, QUERY: "‖q‖", **(SPECTRAL if paid else {})}
+    return _dials(profile, {"readout": "‖w‖₂", **RADII, **TRAINED}, heads, "spectral")
 
 
 def deep_dials(profile: NormProfile) -> list[Dial]:
-    """What Theorem D reads."""
-    ways: dict[tuple[str, ...], str] = {
-        ("score", "frobenius"): "‖M‖_F",
-        ("score", "spectral"): "‖M‖₂",
-        ("value", "spectral"): "‖W_V‖₂",
-        ("value", "columns21"): "‖W_V‖₂₁",
-    }
-    own = _plain(profile, readout="‖w‖₂", token_radius="B_X", **TRAINED)  # noqa: S106
-    return own + _of_heads(profile, lambda _: ways) + _of_outputs(profile, with_sum=True)
+    """List those that Theorem D reads."""
+    plain = {"readout": "‖w‖₂", "token_radius": "B_X", **TRAINED}
+    heads = {("score", "frobenius"): "‖M‖_F", **SPECTRAL, **HEAD}
+    return _dials(profile, plain, heads, "spectral", "columns21")
 
 
 MATRIX_NORMS = {"spectral": "₂", "frobenius": "_F", "columns21": "₂₁", "rows21": "ᵀ₂₁", "entries11": "₁₁"}
 
 
 def rival_dials(score: str, value: str) -> Callable[[NormProfile], list[Dial]]:
-    """What a rival reads that takes these norms of the score and value matrices, beside what Theorem S reads."""
+    """List those of a rival that takes these norms of the score and value matrices, and what Theorem S reads."""
     read = [("score", "M", "spectral"), ("score", "M", score), ("value", "W_V", "spectral"), ("value", "W_V", value)]
-    ways: dict[tuple[str, ...], str] = {(part, name): f"‖{m}‖{MATRIX_NORMS[name]}" for part, m, name in read}
-
-    def dials(profile: NormProfile) -> list[Dial]:
-        labels = {"readout": "‖w‖₂", "token_radius": "B_X", "query_radius": "B_Z", "token_diameter": "D_X"}
-        own = _plain(profile, **labels, **TRAINED)
-        return own + _of_heads(profile, lambda _: ways) + _of_outputs(profile, with_sum=True)
-
-    return dials
+    heads: dict[Way, str] = {(part, name): f"‖{m}‖{MATRIX_NORMS[name]}" for part, m, name in read}
+    plain = {"readout": "‖w‖₂", **RADII, **TRAINED}
+    return lambda profile: _dials(profile, plain, heads, "spectral", "columns21")

@@ -61,7 +61,7 @@ def unit_heads(query: Real, token_radius: Real, diameter: Real, tokens: Real, sa
 
 
 def trained_rows_price(profile: NormProfile, query: float, samples: float) -> float:
-    """What trained position codes and token vectors add to the complexity of one unit; 0 where both were fixed.
+    """The price of trained position codes and token vectors in the complexity of one unit; 0 where both were fixed.
 
     Statement  R_m of the union over the tables is at most max over fixed tables of R_m, plus the least over ε of
                n ε (1 + Q r) + B_X √(2 ln N / m), where n tables of ‖·‖_{1,1} ≤ B_i have ln N = Σ_i ln N_i(ε) by

@@ -58,12 +58,6 @@ def _deep(profile: NormProfile, samples: Real) -> Complexity:
     return complexity_of(deep_cover(profile, samples), samples).assuming(*_bounded(profile), between or plain)
 
 
-def require_row_norms(profile: NormProfile) -> None:
-    """What Theorem D asks of norms: a normaliser with its own constant, and a query that is one of the rows."""
-    require_normaliser(profile)
-    require_query_row(profile)
-
-
 def _bounded(profile: NormProfile) -> tuple[str, ...]:
     """The conditions on inputs and normaliser, rounded down: what is printed is no weaker than what was assumed."""
     constant = inf if profile.normaliser_constant is None else profile.normaliser_constant
@@ -92,6 +86,6 @@ PRODUCT_LISTS = Route(
 )
 SCALAR = Route("cover", "Theorem S: one layer by covers", _scalar, scalar_dials, COVER_NOTE)
 PATH = Route("path", "Theorem P: one layer by its path norm", path_complexity, path_dials, COVER_NOTE)
-DEEP = Route("deep", "Theorem D: any depth by covers", _deep, deep_dials, COVER_NOTE, require_row_norms)
+DEEP = Route("deep", "Theorem D: any depth by covers", _deep, deep_dials, COVER_NOTE, require_query_row)
 
 ROUTES: tuple[Route, ...] = (TABULATED, LISTS, PRODUCT_LISTS, SCALAR, PATH, DEEP)

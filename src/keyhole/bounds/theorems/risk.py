@@ -37,7 +37,7 @@ def margin_loss(margin: Real) -> Loss:
 
 
 def deviation(samples: Real, delta: Real, ceiling: Real = 1.0, *, two_sided: bool = True, peeled: float = 0.0) -> float:
-    """What chance alone may add: c √(log(2/δ)/(2m)), with log(1/δ) for one side; `peeled` nats more after peeling.
+    """The share of chance in a gap: c √(log(2/δ)/(2m)), with log(1/δ) for one side; `peeled` nats more after peeling.
 
     Statement  A mean of m independent values in [0, c] lies within this of its expectation, with
                probability ≥ 1 − δ e^{−peeled}.

@@ -125,7 +125,7 @@ def tabulated_complexity(profile: NormProfile, samples: Real) -> Complexity:
 
 
 class FixedQueryLayer(NamedTuple):
-    """What turns the complexity of one head with values within ±1 into that of a layer."""
+    """The factor from the complexity of one head with values within ±1 to that of a layer."""
 
     context: int  # T: positions whose symbol varies
     path: float  # P_∞
