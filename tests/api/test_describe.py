@@ -49,11 +49,11 @@ def test_the_example():
 @pytest.mark.parametrize(
     ("formula", "regime", "training"),
     [
-        ("majority:5", "symmetric: .*poly", "easy for fully connected networks .leap 1.*T.2"),
-        ("x1 & ~x2", "negated.*poly", "easy for fully connected networks .leap 1.*T.2"),
-        ("parity:2", "symmetric: .*poly", "moderate for fully connected networks .leap 2.*T.2"),
-        ("parity:4", "symmetric: .*poly", "hard for fully connected networks .leap 4.*T.4"),
-        ("x0 & x1 | ~x0 & x2", "any function of s bits: .*2.O.s.", "easy for fully connected networks .leap 1.*T.2"),
+        ("majority:5", "symmetric: .*poly", "easy .*leap 1.*T.2"),
+        ("x1 & ~x2", "negated.*poly", "easy .*leap 1.*T.2"),
+        ("parity:2", "symmetric: .*poly", "moderate .*leap 2.*T.2"),
+        ("parity:4", "symmetric: .*poly", "hard .*leap 4.*T.4"),
+        ("x0 & x1 | ~x0 & x2", "any function of s bits: .*2.O.s.", "easy .*leap 1.*T.2"),
         ("x1 | ~x1", "constant", "constant"),
     ],
 )

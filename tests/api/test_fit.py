@@ -98,7 +98,7 @@ def test_a_search_cut_short_is_undecided():
 @pytest.mark.parametrize(
     ("change", "error", "sentence"),
     [
-        ({"symbols": 1}, DataError, "The inputs run from 0 to 1, and 1 symbols"),
+        ({"symbols": 1}, DataError, "and 1 symbols"),
         ({"sparsity": 40}, ArgumentError, "Ask for fewer positions"),
         ({"sparsity": -1}, ArgumentError, "Ask for fewer positions"),
         ({"delta": 0.0}, ArgumentError, "use 0 < δ < 1"),

@@ -391,8 +391,8 @@ def test_norms_of_jax_arrays():
 @pytest.mark.parametrize(
     ("head", "words"),
     [
-        (Head(lambda x, z: z @ x.T, Affine(np.ones((3, 2)))), "bilinear score, and this head has function"),
-        (Head(DenseScore(np.eye(3)), np.tanh), "affine value map, and this head has"),
+        (Head(lambda x, z: z @ x.T, Affine(np.ones((3, 2)))), "bilinear score"),
+        (Head(DenseScore(np.eye(3)), np.tanh), "affine value map"),
         (Head(DenseScore(np.eye(3)), Affine(np.ones((3, 2))), activation=np.tanh), "Lipschitz constant of"),
     ],
 )

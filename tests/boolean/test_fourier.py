@@ -217,7 +217,7 @@ def test_twenty_positions():
 @pytest.mark.parametrize(
     ("ask", "error", "sentence"),
     [
-        (lambda: spectrum(majority(tuple(range(25)))), FormulaError, "function of 25 positions .* weight by degree"),
+        (lambda: spectrum(majority(tuple(range(25)))), FormulaError, "of 25 positions"),
     ],
 )
 def test_refusals(ask, error, sentence):

@@ -41,7 +41,7 @@ def test_the_law_of_inputs_is_an_option():
     assert "L, independent symbols" in said("--law", "uniform")
     result = run(*ASK, "--law", "often")
     assert result.exit_code == 2
-    assert "--law is any, uniform, or the least probability" in result.output
+    assert "--law is any" in result.output
 
 
 def test_all_of_it_prints_trees_sensitivity_and_rivals():
@@ -91,22 +91,22 @@ def test_out_writes_a_file(tmp_path, name, opening):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ((), "give a FUNCTION, --file, --norms or --run"),
-        ((*ASK, "--run", "3f0a"), "give a FUNCTION, --file, --norms or --run"),
+        ((), "give a FUNCTION"),
+        ((*ASK, "--run", "3f0a"), "give a FUNCTION"),
         (("and:3", "--context", "9"), "give --samples"),
-        ((*ASK, "--measured"), "--measured is about the norms of a JSON"),
+        ((*ASK, "--measured"), "--measured is"),
         (("and:3", "--samples", "0", "--context", "9"), "at least one sample; got 0"),
-        (("and:3", "--samples", "many", "--context", "9"), "'many' is not a whole number"),
+        (("and:3", "--samples", "many", "--context", "9"), "'many' is not"),
         (("and:3", "--samples", "10", "--context", "9", "--delta", "0"), "0 < δ < 1; got 0"),
         (("and:3", "--samples", "10"), "give `context`"),
         (("--norms", "nowhere.json", "--samples", "10"), "cannot be read"),
         ((*ASK, "--vary", "8..4"), "runs backwards"),
-        ((*ASK, "--vary", "1e2..1e99"), "324 contexts was asked for; name at most 100"),
+        ((*ASK, "--vary", "1e2..1e99"), "324 contexts"),
         ((*ASK, "--gap", "-1"), "gap must be above 0"),
         ((*ASK, "--out", "/dev/null/all.txt"), "cannot be written"),
         (("--file", "nothing.safetensors", "--samples", "10"), "nothing.safetensors"),
         ((*ASK, "--out", "growth.svg"), "without contexts"),
-        ((*ASK, "--out", "answer.doc"), "'answer.doc' must end in .json, .txt, .html"),
+        ((*ASK, "--out", "answer.doc"), "must end in .json"),
         ((*ASK, "--out", "answer"), "must end in"),
     ],
 )

@@ -108,7 +108,8 @@ def test_a_search_that_is_not_finished_says_so():
     rng = np.random.default_rng(7)
     inputs = rng.integers(0, 2, (200, 50), dtype=np.int8)
     late = juntas_that_fit((inputs, inputs[:, :3].all(axis=1)), 2, 3, time_limit=0.0)
-    assert (late.finished, late.reason) == (False, "the time for the search was up")
+    assert not late.finished
+    assert "time" in late.reason
     few = juntas_that_fit((rng.integers(0, 2, (6, 200), dtype=np.int8), np.arange(6) % 2 == 0), 2, 3)
     assert not few.finished
     assert "more than 1000 sets" in few.reason

@@ -189,9 +189,9 @@ def test_refusals():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"layernorm": "before"}, "do not speak of a LayerNorm"),
+        ({"layernorm": "before"}, "of a LayerNorm"),
         ({"hidden": matrix(4, 4, spectral=1.0, frobenius=1.0, columns21=1.0)}, "do not speak of an MLP"),
-        ({"residual": True}, "Theorem S has no residual connection"),
+        ({"residual": True}, "no residual"),
     ],
 )
 def test_layers_outside_the_class_are_refused(change, sentence):

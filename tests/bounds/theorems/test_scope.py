@@ -67,10 +67,8 @@ def test_a_trained_table_is_not_a_fixed_one():
     loss = Loss(0.5)  # |y − f|/2 is ½-Lipschitz
     assert guarantee(PATH, fixed, samples, loss=loss).value < gap  # a bound for vectors that were fixed
     for route in SPEAKS_OF_VECTORS:
-        assert any(
-            "token vectors were fixed before the data" in line for line in guarantee(route, fixed, samples).valid_if
-        )
-        assert not any("token vectors were fixed" in line for line in guarantee(route, trained, samples).valid_if)
+        assert any("token vectors" in line for line in guarantee(route, fixed, samples).valid_if)
+        assert not any("token vectors" in line for line in guarantee(route, trained, samples).valid_if)
         assert guarantee(route, trained, samples, loss=loss).value > gap
 
 
