@@ -67,7 +67,7 @@ def test_positions_move_with_tokens():
         (tiny.llama, {"rope_scaling": {"factor": 2.0}}, "rope_scaling"),
         (tiny.llama, {"partial_rotary_factor": 0.5}, "a part of each head"),
         (tiny.bert, {"hidden_act": "mish"}, "the activation mish"),
-        (tiny.encoder, {}, "does not say its placement and causal"),
+        (tiny.encoder, {}, "placement and causal"),
     ],
 )
 def test_refusals(family, more, told):

@@ -93,9 +93,9 @@ def test_broken_torch_files_are_refused(tmp_path):
             refusal(cut)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("notes.txt", "no weights")
-    assert "is not a whole file of torch's" in refusal(path)
+    assert "not a whole file" in refusal(path)
     torch.save({"epoch": 3}, path)
-    assert "holds a dict without tensors" in refusal(path)
+    assert "without tensors" in refusal(path)
 
 
 def test_broken_safetensors_are_refused(tmp_path):
@@ -117,7 +117,7 @@ def test_broken_safetensors_are_refused(tmp_path):
         struct.pack("<Q", len(beyond)) + beyond + whole[8 + size :],
     ):
         path.write_bytes(content)
-        assert "is not a whole safetensors file" in refusal(path)
+        assert "not a whole safetensors" in refusal(path)
 
 
 def test_nan_and_quantised_weights_are_refused_where_they_are_read(tmp_path):
@@ -150,7 +150,7 @@ def test_folders(tmp_path):
     save_file(heads_of(), folder / "one.safetensors")
     assert load_checkpoint(folder).sizes.heads == 2
     save_file(heads_of(), folder / "two.safetensors")
-    assert "one.safetensors, two.safetensors; name one file" in refusal(folder)
+    assert "name one file" in refusal(folder)
     index = folder / "model.safetensors.index.json"
     for shard, sentence in (
         ("../one.safetensors", "no file of its own folder"),
@@ -167,7 +167,7 @@ def test_folders(tmp_path):
     (folder / "adapter_config.json").write_text("{}")
     assert "holds an adapter" in refusal(folder)
     (tmp_path / "pipe.pt").symlink_to("/dev/null")
-    assert "neither a file nor a folder" in refusal(tmp_path / "pipe.pt")
+    assert "neither a file" in refusal(tmp_path / "pipe.pt")
 
 
 def test_only_what_is_asked_for_is_read(tmp_path):

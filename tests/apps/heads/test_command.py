@@ -91,8 +91,8 @@ def test_a_long_input_is_drawn_in_blocks(encoder):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (("--head", "3-1"), "Head 3-1 was asked for, and there are 2 layers of 3 heads"),
-        (("--head", "0-1"), "write layer-head, counted from 1"),
+        (("--head", "3-1"), "2 layers of 3 heads"),
+        (("--head", "0-1"), "counted from 1"),
         (("--out", "heads.docx"), "must end in"),
     ],
 )
@@ -270,6 +270,6 @@ def test_text_by_the_checkpoints_own_tokenizer(tmp_path):
     assert answer.inputs == 1 + 3  # 15 words in parts of 6
     assert answer.rows == (5, 8)
     assert answer.map.rows == ("[CLS]", "the", "cat", "saw", "a", "dog", "[SEP]")
-    assert answer.sinks == "tokens the tokenizer adds"
+    assert "tokenizer" in answer.sinks
     facts = json.loads(run(tmp_path, "--text", tmp_path / "text.txt", "--json").stdout)
     assert facts["rows"] == [3, 16]

@@ -137,9 +137,9 @@ def test_the_temperature_of_a_plain_head_is_the_root_of_its_width():
 @pytest.mark.parametrize(
     ("change", "error", "sentence"),
     [
-        (lambda q, k, v: (q, k[:1], v[:1]), AssumptionError, "at least four tokens.* got 1 tokens"),
+        (lambda q, k, v: (q, k[:1], v[:1]), AssumptionError, "got 1 tokens"),
         (lambda q, k, v: (q[:0], k, v), AssumptionError, "and 0 queries"),
-        (lambda q, k, v: (q, k, 0 * v), AssumptionError, "All held-out values are equal"),
+        (lambda q, k, v: (q, k, 0 * v), AssumptionError, "values are equal"),
         (lambda q, k, v: (q, np.nan * k, v), ShapeError, "NaN or infinity"),
         (lambda q, k, v: (q, k, v[:3]), ShapeError, "one value per key"),
         (lambda q, k, v: (q[:, :2], k, v), ShapeError, "the same width"),
