@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.sweeps.thresholds.schedule import Schedule
 from keyhole.training.learners import Fitted, Learner
 
 
@@ -73,7 +74,7 @@ class Coin(Learner):
 
 
 @dataclass(frozen=True)
-class Climb:
+class Climb(Schedule):
     """Rounds of four runs at 8, 16, 32, …, until three of four succeed: a schedule that costs nothing to follow."""
 
     def next_round(self, tallies):
@@ -81,10 +82,6 @@ class Climb:
         if tallies and tallies[max(tallies)][0] >= 3:
             return {}
         return {2 * max(tallies, default=4): 4}
-
-    def remaining(self, tallies):
-        """At least the next round."""
-        return sum(self.next_round(tallies).values())
 
     def record(self):
         """Its kind."""

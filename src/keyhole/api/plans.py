@@ -18,7 +18,7 @@ from keyhole.sweeps import Execution
 from keyhole.sweeps.laws import learners_figure, read_laws
 from keyhole.sweeps.plans import Plan, Prediction, export_rows, import_rows, predict_longest, read_plan
 from keyhole.sweeps.runs import Store
-from keyhole.sweeps.thresholds import Sweep, SweepPlan, is_shared, replay, sweep
+from keyhole.sweeps.thresholds import Sweep, SweepPlan, replay, sweep
 
 HERE = Execution()
 EXPORTED = 300.0  # seconds between exports of rows while a context is under way
@@ -164,7 +164,7 @@ def _parts(plan: Plan) -> Iterator[tuple[str, SweepPlan]]:
     """The sweeps by single contexts, from the shortest to the longest; one whose contexts share widths stays whole."""
     for context in plan.contexts:
         for name, planned in plan.sweeps.items():
-            shared = is_shared(planned.schedule)
+            shared = planned.schedule.shared
             if shared and context == min(planned.contexts):
                 yield name, planned
             elif not shared and context in planned.contexts:

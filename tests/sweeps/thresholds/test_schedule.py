@@ -4,7 +4,7 @@ import pytest
 
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.thresholds.design import Design
-from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online, Schedule, is_shared, schedule_from_record
+from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online, Schedule, schedule_from_record
 from keyhole.sweeps.thresholds.shared_width import width_beside
 
 COUNTS = {12: (0, 8), 24: (1, 8), 48: (4, 8), 96: (8, 8)}
@@ -73,8 +73,8 @@ def test_what_a_schedule_was_told_is_not_in_its_record():
     assert told.record() == Adaptive().record()
     apart = Adaptive(Design(widths="apart"))
     assert apart.beside({}, [counts]) is apart
-    assert is_shared(told)
-    assert not any(map(is_shared, (apart, Grid((10,), 3), Online(3))))
+    assert told.shared
+    assert not any(each.shared for each in (apart, Grid((10,), 3), Online(3)))
     assert told.next_round(counts) == told.design.next_round(counts, told.prior)
     assert told.remaining(counts) == told.design.remaining(counts, told.prior)
 

@@ -20,7 +20,7 @@ from keyhole.sweeps.runs import store as storing
 from keyhole.sweeps.runs.execution import Execution
 from keyhole.sweeps.runs.store import Store
 from keyhole.sweeps.thresholds.design import Design
-from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online
+from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online, Schedule
 from keyhole.sweeps.thresholds.sweeps import SweepPlan, replay, sweep
 from keyhole.sweeps.thresholds.threshold import estimate_threshold
 from keyhole.training.task import SparseTask
@@ -117,17 +117,13 @@ def test_further_rounds_take_further_seeds(tmp_path):
 
 
 @dataclass(frozen=True)
-class Again:
+class Again(Schedule):
     """One run at a size, then twice as many more, until there are seven."""
 
     def next_round(self, tallies):
         """So many more."""
         trials = tallies.get(20, (0, 0))[1]
         return {20: trials + 1} if trials < 7 else {}
-
-    def remaining(self, tallies):
-        """The next round."""
-        return sum(self.next_round(tallies).values())
 
     def record(self):
         """Its kind."""

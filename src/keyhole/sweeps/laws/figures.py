@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.errors import DataError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.sweeps.laws.verdict import FittedLaw, LawVerdict
+from keyhole.sweeps.laws.verdict import LawVerdict
 from keyhole.sweeps.thresholds.psychometric import Counts
 from keyhole.sweeps.thresholds.threshold import Threshold
 from keyhole.training.learners import Reading
@@ -49,7 +49,8 @@ def success_figure(
     curves = [*_best_law_rows(verdict, thresholds, within), *_floor_rows(floors or {}, within)]
     over = [_curve_layer(curves)] if curves else []
     if thresholds:  # last, so that points lie on the curves
-        over.append(_point_layer(_threshold_rows({f"m* (success {thresholds[0].quantile:g})": thresholds})))
+        marks = tuple(_threshold_rows({f"m* (success {thresholds[0].quantile:g})": thresholds}))
+        over.append(Figure("m*", "points", marks, CONTEXT, SAMPLES, Axis("of", "", "category"), "low", "high"))
     return Figure(
         title,
         "map",
@@ -57,7 +58,7 @@ def success_figure(
         CONTEXT,
         SAMPLES,
         Axis("success", "share of runs that succeed"),
-        subtitle=_subtitle(verdict),
+        subtitle="" if verdict is None else str(verdict),
         over=tuple(over),
     )
 
@@ -181,15 +182,12 @@ def _best_law_rows(
     if verdict is None:
         return []
     ends = [each.context for each in thresholds]
-    contexts = np.geomspace(min(ends), max(ends), SMOOTH)
+    contexts = [float(context) for context in np.geomspace(min(ends), max(ends), SMOOTH)]
     drawn = [*verdict.laws[:shown], *(law for law in verdict.laws[shown:] if law.name == beside)]
-    return [row for law in drawn for row in _law_rows(law, contexts, within)]
-
-
-def _law_rows(law: FittedLaw, contexts: np.ndarray, within: tuple[float, float]) -> list[Row]:
-    """One law as a curve, as far as it lies within the sizes tried."""
-    values = [(float(context), law.at(float(context))) for context in contexts]
-    return [{"context": t, "m": m, "of": law.formula} for t, m in values if within[0] <= m <= within[1]]
+    rows: list[Row] = [
+        {"context": context, "m": law.at(context), "of": law.formula} for law in drawn for context in contexts
+    ]
+    return [row for row in rows if within[0] <= float(row["m"] or 0) <= within[1]]
 
 
 def _floor_rows(floors: Mapping[int, float | None], within: tuple[float, float]) -> list[Row]:
@@ -202,16 +200,6 @@ def _floor_rows(floors: Mapping[int, float | None], within: tuple[float, float])
     ]
 
 
-def _point_layer(rows: list[Row]) -> Figure:
-    """Points with intervals, drawn over another figure."""
-    return Figure("m*", "points", tuple(rows), CONTEXT, SAMPLES, Axis("of", "", "category"), "low", "high")
-
-
 def _curve_layer(rows: list[Row], samples: Axis = SAMPLES) -> Figure:
     """Curves, drawn over another figure."""
     return Figure("laws", "curves", tuple(rows), CONTEXT, samples, Axis("of", "", "category"))
-
-
-def _subtitle(verdict: LawVerdict | None) -> str:
-    """The verdict in words, where there is one."""
-    return "" if verdict is None else str(verdict)

@@ -15,7 +15,7 @@ import numpy as np
 from keyhole.arrays import Float, Int
 from keyhole.errors import DataError
 from keyhole.sweeps.laws.growth_laws import GrowthLaw
-from keyhole.sweeps.thresholds.psychometric import check_confidence
+from keyhole.sweeps.thresholds.psychometric import check_level
 from keyhole.sweeps.thresholds.threshold import Threshold
 
 LEAST_ERROR = 0.01  # m* is a whole number of samples, from some hundred runs: none is known better than to 1 %
@@ -69,7 +69,7 @@ def read_points(thresholds: Sequence[Threshold], confidence: float) -> Points:
     With an open end above, m* = e^v is only known to lie above: a law ℓ has likelihood Φ((ℓ − v)/e), which is ½ at the
     estimate, (1 − confidence)/2 at the lower end of the interval, and 1 far above; below, likewise.
     """
-    check_confidence(confidence)
+    check_level("confidence", confidence)
     width = NormalDist().inv_cdf((1 + confidence) / 2)
     bounded = [each for each in thresholds if (each.low, each.high) != (None, None)]
     rows = [_row(each, width) for each in sorted(bounded, key=lambda each: each.context)]

@@ -17,8 +17,7 @@ from keyhole.sweeps.thresholds.psychometric import (
     Counts,
     Fit,
     WidthPrior,
-    check_confidence,
-    check_quantile,
+    check_level,
     fit_curves,
 )
 from keyhole.sweeps.thresholds.stopping import enough_runs
@@ -69,8 +68,8 @@ class Design:
     widths: str = "shared"  # or "apart": whether the contexts of a sweep tell each other how wide their curves are
 
     def __post_init__(self) -> None:
-        check_quantile(self.quantile)
-        check_confidence(self.confidence)
+        check_level("quantile of success", self.quantile)
+        check_level("confidence", self.confidence)
         if not 0 < self.precision < 1:
             raise ArgumentError(
                 f"A precision of {self.precision} was asked for; it is relative, so use 0 to 1, such as 0.2."

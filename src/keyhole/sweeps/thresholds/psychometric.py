@@ -91,7 +91,7 @@ class Fit:
 
 def fit_curves(counts: Counts, quantile: float, prior: WidthPrior = USUAL) -> Fit:
     """The fit over a grid that ends where the likelihood has fallen by `DEEP`."""
-    check_quantile(quantile)
+    check_level("quantile of success", quantile)
     return _fit(_sorted_counts(counts), quantile, prior)
 
 
@@ -153,17 +153,7 @@ def step_likelihoods(fit: Fit) -> Float[np.ndarray, "gaps"]:
     return np.asarray((below + above + PULL * np.log(plateaus)).max(axis=1))
 
 
-def check_quantile(quantile: float) -> None:
-    """Refuse a quantile of success outside (0, 1)."""
-    _check_level("quantile of success", quantile)
-
-
-def check_confidence(confidence: float) -> None:
-    """Refuse a confidence outside (0, 1)."""
-    _check_level("confidence", confidence)
-
-
-def _check_level(name: str, level: float) -> None:
+def check_level(name: str, level: float) -> None:
     """Refuse a probability outside (0, 1)."""
     if not 0 < level < 1:
         raise ArgumentError(f"A {name} of {level} was asked for; it lies strictly between 0 and 1, such as 0.5.")

@@ -7,7 +7,7 @@ runs after a kill, on more workers and on another engine.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.thresholds.design import Design
@@ -18,34 +18,30 @@ Size = int | None
 Tallies = Mapping[Size, tuple[int, int]]  # size → successes, trials
 
 
-@runtime_checkable
-class Schedule(Protocol):
-    """What to run next at one context."""
+class Schedule:
+    """Which runs to make next at one context. Derive a frozen dataclass, and override `next_round` and `record`."""
+
+    shared = False  # whether what is found at the other contexts counts; then a context is finished when all are
 
     def next_round(self, tallies: Tallies) -> Mapping[Size, int]:
-        """Sizes and how many new seeds each; empty when the schedule is finished."""
+        """Return sizes and how many new seeds each; empty when the schedule is finished."""
+        raise NotImplementedError
 
     def remaining(self, tallies: Tallies) -> int:
-        """About how many runs are still to come."""
+        """Return about how many runs are still to come."""
+        return sum(self.next_round(tallies).values())
 
     def record(self) -> dict[str, Any]:
-        """Its kind and every setting, as plain values."""
+        """Return its kind and every setting, as plain values."""
+        raise NotImplementedError
 
-
-@runtime_checkable
-class Informed(Protocol):
-    """A schedule that wants to know what was found at the other contexts of the sweep."""
-
-    @property
-    def shared(self) -> bool:
-        """Whether that counts; then a context is finished when all are."""
-
-    def beside(self, own: Tallies, others: Sequence[Tallies]) -> Schedule:
-        """The same schedule, told the counts at its own context and at the others."""
+    def beside(self, own: Tallies, others: Sequence[Tallies]) -> "Schedule":  # noqa: ARG002
+        """Return the same schedule, told the counts at its own context and at the others."""
+        return self
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class Adaptive(Schedule):
     """Runs where they are most informative about m*, until its interval is within the precision or the budget is spent.
 
     `Design` says how many runs are made at least, and what the confidence means. `prior` is what is known of the
@@ -56,8 +52,8 @@ class Adaptive:
     prior: WidthPrior = USUAL
 
     @property
-    def shared(self) -> bool:
-        """Whether contexts tell each other how wide their curves are."""
+    def shared(self) -> bool:  # type: ignore[override]
+        """Return whether contexts tell each other how wide their curves are."""
         return self.design.widths == "shared"
 
     def beside(self, own: Tallies, others: Sequence[Tallies]) -> "Adaptive":
@@ -84,7 +80,7 @@ class Adaptive:
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Schedule):
     """The same number of seeds at each of these sizes, in one round."""
 
     samples: tuple[int, ...]
@@ -98,17 +94,13 @@ class Grid:
         """Everything at first, then nothing."""
         return {} if tallies else dict.fromkeys(self.samples, self.seeds)
 
-    def remaining(self, tallies: Tallies) -> int:
-        """All of it, or nothing."""
-        return sum(self.next_round(tallies).values())
-
     def record(self) -> dict[str, Any]:
         """Sizes and seeds."""
         return {"kind": "grid", **asdict(self)}
 
 
 @dataclass(frozen=True)
-class Online:
+class Online(Schedule):
     """A number of seeds, each learning from fresh samples for as long as its learner allows."""
 
     seeds: int
@@ -120,10 +112,6 @@ class Online:
     def next_round(self, tallies: Tallies) -> Mapping[Size, int]:
         """Everything at first, then nothing."""
         return {} if tallies else {None: self.seeds}
-
-    def remaining(self, tallies: Tallies) -> int:
-        """All of it, or nothing."""
-        return sum(self.next_round(tallies).values())
 
     def record(self) -> dict[str, Any]:
         """The seeds."""
@@ -147,11 +135,6 @@ def schedule_from_record(record: Mapping[str, Any]) -> Schedule:
     if record["kind"] == "online":
         return Online(**settings)
     raise ArgumentError(f"There is no schedule of kind {record['kind']!r}; there are adaptive, grid and online.")
-
-
-def is_shared(schedule: Schedule) -> bool:
-    """Whether what is found at one context counts at the others."""
-    return isinstance(schedule, Informed) and schedule.shared
 
 
 def training_counts(tallies: Tallies) -> Counts:

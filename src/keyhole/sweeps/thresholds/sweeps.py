@@ -7,9 +7,11 @@ the finished rounds: its own, and, where the schedule asks for them, those of th
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from statistics import median
 from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from keyhole.errors import ArgumentError
 from keyhole.progress import Progress, Watch, ignore
@@ -18,9 +20,8 @@ from keyhole.sweeps.runs.queue import RunQueue, open_queue
 from keyhole.sweeps.runs.run import FRESH
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import RunSummary, Store
-from keyhole.sweeps.thresholds.one_thread import one_thread
-from keyhole.sweeps.thresholds.psychometric import check_confidence, check_quantile
-from keyhole.sweeps.thresholds.schedule import Adaptive, Informed, Schedule, Size, Tallies, is_shared, training_counts
+from keyhole.sweeps.thresholds.psychometric import check_level
+from keyhole.sweeps.thresholds.schedule import Adaptive, Schedule, Size, Tallies, training_counts
 from keyhole.sweeps.thresholds.threshold import Threshold, estimate_threshold
 from keyhole.training import Task
 from keyhole.training.learners import Learner
@@ -54,13 +55,11 @@ class SweepPlan:
             )
         if not 0 <= self.first_seed <= LARGEST_SEED:
             raise ArgumentError(f"The first seed {self.first_seed} was given; use one from 0 to {LARGEST_SEED:,}.")
-        check_quantile(self.quantile)
-        check_confidence(self.confidence)
+        check_level("quantile of success", self.quantile)
+        check_level("confidence", self.confidence)
 
     def told(self, context: int, tallies: Mapping[int, Tallies]) -> "SweepPlan":
         """The same plan, its schedule told what was found at the other contexts, where it asks for that."""
-        if not isinstance(self.schedule, Informed):
-            return self
         others = [each for other, each in tallies.items() if other != context]
         return replace(self, schedule=self.schedule.beside(tallies[context], others))
 
@@ -125,7 +124,7 @@ def sweep(plan: SweepPlan, store: Store, execution: Execution, watch: Watch = ig
     """Make the runs of the plan that are not in the store, and collect all."""
     began = time.perf_counter()
     tracks = {context: _Track(context) for context in plan.contexts}
-    shared = is_shared(plan.schedule)  # then all contexts wait for each other
+    shared = plan.schedule.shared  # then all contexts wait for each other
     groups = [list(tracks.values())] if shared else [[track] for track in tracks.values()]
     with open_queue(store, execution) as queue:
         for group in groups:
@@ -165,7 +164,7 @@ def replay(plan: SweepPlan, store: Store) -> Sweep:
             elif cells:
                 rows[context] += done.values()
                 going = True
-    if lacking and is_shared(plan.schedule):  # what is known of the others may still change
+    if lacking and plan.schedule.shared:  # what is known of the others may still change
         lacking = set(rows)
     whole = {context: sorted(each, key=_order) for context, each in rows.items() if context not in lacking}
     return _swept(plan, whole, store, 0, began)
@@ -205,6 +204,12 @@ class _Track:
     forecast: int = 0  # runs after this round
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the libraries of linear algebra that are loaded, looked up once."""
+    return ThreadpoolController()
+
+
 def _is_made(group: Sequence[_Track]) -> bool:
     """Return whether there is a round of these contexts, and all of it is made."""
     return any(track.size for track in group) and not any(track.pending for track in group)
@@ -216,7 +221,7 @@ def _advance(plan: SweepPlan, group: Sequence[_Track], queue: RunQueue) -> None:
     while going and not any(track.pending for track in group):
         tallies = {track.context: _count(track.rows.values(), _succeeds) for track in group}
         for track in group:
-            with one_thread():
+            with _libraries().limit(limits=1):  # threads that share small products take the time of the workers
                 told = plan.told(track.context, tallies)
                 cells = told.cells(track.context, tallies[track.context])
                 ahead = told.schedule.remaining(tallies[track.context]) if cells else 0

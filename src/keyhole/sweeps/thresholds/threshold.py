@@ -17,7 +17,7 @@ from keyhole.sweeps.thresholds.psychometric import (
     Counts,
     Fit,
     WidthPrior,
-    check_confidence,
+    check_level,
     fit_curves,
     resampled_peaks,
     step_likelihoods,
@@ -85,7 +85,7 @@ def estimate_threshold(
     `estimate` says which point of it is m*. `unfitted` counts the failures that did not fit their training set among
     the same trials.
     """
-    check_confidence(confidence)
+    check_level("confidence", confidence)
     fit = fit_curves(counts, quantile, prior)
     shapes = fit.shapes[fit.best[1]]
     censored = censored_side(fit)
