@@ -182,8 +182,6 @@ def alone(job: Mapping[str, object], folder: Path) -> list[str]:
         job["samples"],
         "--seed",
         job["seed"],
-        "--preset",
-        "default",
     ]
     words += ["--set", "every=10", "--frames", "--store", folder, "--", job["task"]]
     command = [sys.executable, "-m", "keyhole", *map(str, words)]

@@ -102,20 +102,20 @@ def test_networks_without_room_are_refused(changes):
 
 
 def test_the_question_can_be_asked(tmp_path):
-    """`train` from compiled weights says kept; a preset, or an unknown start, is refused beside it."""
+    """`train` from compiled weights keeps them; an unknown start, or another kind of learner, is refused."""
     small = {"heads": 2, "width": 8, "hidden": 8, "steps": 100, "batch": 16}
-    answer = keyhole.train("and:2", 10, 8, settings=small, start="compiled", store=tmp_path)
-    assert answer.summary.startswith("kept")
+    answer = keyhole.train("and:2", 10, 8, learner="started:compiled", settings=small, store=tmp_path)
+    assert answer.run.success
     assert answer.record()["started_from"] == "compiled"
     assert (
         max(sum(row[place] for place in answer.positions) for row in answer.start) > 0.5
     )  # attention is there at once
-    for options in ({"preset": "paper", "start": "compiled"}, {"start": "nowhere"}):
-        with pytest.raises(ArgumentError):
-            keyhole.train("and:2", 10, 8, store=tmp_path, **options)
+    for learner, reason in (("started:nowhere", "no start 'nowhere'"), ("gf2", "gf2 was to be watched")):
+        with pytest.raises(ArgumentError, match=reason):
+            keyhole.train("and:2", 10, 8, learner, store=tmp_path)
 
 
 def test_a_function_that_is_too_large_is_refused(tmp_path):
     """What Construction B cannot hold is refused as compiling it is."""
     with pytest.raises((CompileError, ArgumentError)):
-        keyhole.train("random:11", 12, 8, start="compiled", store=tmp_path)
+        keyhole.train("random:11", 12, 8, "started:compiled", store=tmp_path)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from keyhole.api.compile import compile as compile_function
-from keyhole.api.learn import learn
+from keyhole.api.learn import Execution, Schedule, learn
 from keyhole.api.runs import runs, show_run
 from keyhole.api.train import Frame, mean_attention, train
+from keyhole.apps.ledger.training.sparse_heads import before_and_after
 from keyhole.attention import tabulate
 from keyhole.errors import ArgumentError
 
@@ -25,7 +26,7 @@ def test_every_reading_is_a_frame(watched):
     """Frames are those that `watch` heard, a reading and a row of shares per head each; shares are below 1 in sum."""
     answer, heard, _ = watched
     assert [event.detail for event in heard if isinstance(event.detail, Frame)] == list(answer.frames)
-    assert len(answer.frames) == len(show_run(answer.run.identity[:10], store=watched[2]).run.result.readings)
+    assert len(answer.frames) == len(show_run(answer.run.identity[:10], store=watched[2]).result.readings)
     for frame in answer.frames:
         shares = np.array(frame.attention)
         assert shares.shape == (2, 6)
@@ -43,7 +44,7 @@ def test_attention_before_and_after(watched):
     start = np.array(answer.start)
     assert start.shape == (2, 6)
     assert np.abs(start - 1 / 7).max() < 0.05
-    figure = answer.before_and_after()
+    figure = before_and_after(answer)
     rows = [row for layer in (figure, *figure.over) for row in layer.rows]
     assert [layer.kind for layer in (figure, *figure.over)] == ["points", "curves"]
     best = answer.best_head
@@ -62,7 +63,8 @@ def test_attention_before_and_after(watched):
 def test_a_watched_run_is_that_of_learn(watched):
     """`learn` finds the run in the store, and makes none."""
     answer, _, folder = watched
-    swept = learn("and:2", [6], samples=[40], seeds=1, settings=SMALL, store=folder, workers=1)
+    schedule, execution = Schedule(samples=(40,), seeds=1), Execution(folder, 1)
+    swept = learn("and:2", [6], schedule=schedule, execution=execution, settings=SMALL)
     assert swept.made == 0
     assert swept.sweep.rows[0].identity == answer.run.identity
     assert len(runs(store=folder)) == 1
@@ -70,11 +72,10 @@ def test_a_watched_run_is_that_of_learn(watched):
 
 @pytest.mark.slow
 def test_a_watched_run_shows_and_draws_itself(watched):
-    """The document names outcome and run; both figures have a row for every reading."""
+    """The text names the run, and the figure has a point for every reading."""
     answer = watched[0]
     assert answer.run.identity[:10] in str(answer)
-    assert {row["step"] for row in answer.attention_figure().rows} == {"20", "40"}
-    assert answer.figure().rows
+    assert {row["step"] for row in answer.figure().rows} == {20, 40}
 
 
 def test_mean_attention_is_that_of_the_layer():

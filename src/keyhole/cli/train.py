@@ -1,6 +1,7 @@
 """`keyhole train`: one training run, watched."""
 
 import json
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +9,23 @@ import typer
 
 from keyhole.cli.arguments import file_place, settings
 
-START = "Where training starts: random, or compiled (weights of the hidden function itself: does training keep them?)."
+EXAMPLES = """
+Examples:
+
+  keyhole train and:3 --context 100 --samples 300
+
+  keyhole train majority:3 --context 50 --samples 400 --out course.svg
+
+  keyhole train and:3 --context 100 --samples 30 --learner started:compiled
+"""
 TASK = "What is learned: and:3, parity:2, majority:3, or a formula. Its positions are drawn by the seed."
+LEARNER = (
+    "transformer, transformer:parity (or paper, bounded), or started:compiled: it starts from weights of the hidden "
+    "function itself. Does training keep them?"
+)
+SET = "Settings of the inputs and of the transformer: law=balanced,width=32,heads=2."
+STORE = "Folder of the runs; KEYHOLE_HOME or .keyhole, if not given."
+OUT = "Write the course as a figure (.svg, .pdf, .png, .html) or the answer (.json, .txt)."
 
 
 def train_command(
@@ -17,39 +33,19 @@ def train_command(
     *,
     context: Annotated[int, typer.Option(help="Length of the context T.", min=1)] = 100,
     samples: Annotated[int, typer.Option(help="Size of the training set m.", min=1)] = 300,
-    preset: Annotated[
-        str, typer.Option(help="Settings of the transformer: default, parity, paper, bounded.")
-    ] = "default",
-    set_: Annotated[str, typer.Option("--set", help="Other settings: width=32,heads=2.", show_default=False)] = "",
-    law: Annotated[str, typer.Option(help="How bits are drawn: uniform, balanced, or a probability of 1.")] = "uniform",
-    start: Annotated[str, typer.Option(help=START, metavar="NAME")] = "random",
+    learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "transformer",
+    set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
     seed: Annotated[int, typer.Option(help="Draws positions, samples and weights.", min=0)] = 0,
-    store: Annotated[
-        Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole, if not given.", metavar="DIR")
-    ] = None,
+    store: Annotated[Path | None, typer.Option(help=STORE, metavar="DIR")] = None,
     frames: Annotated[bool, typer.Option("--frames", help="Print every frame as a line of JSON, as it comes.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show every reading, and what each is.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the course as a figure (.svg, .pdf, .png, .html) or as .json.",
-            metavar="FILE",
-            parser=file_place,
-        ),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
 ) -> None:
-    """Train one transformer, and watch the loss, the accuracy and the attention on the relevant positions.
-
-    Examples:
-
-      keyhole train and:3 --context 100 --samples 300
-
-      keyhole train majority:3 --context 50 --samples 400 --out course.svg
-
-      keyhole train and:3 --context 100 --samples 30 --start compiled
-    """
+    """Train one transformer, and watch the loss, the accuracy and the attention on the relevant positions."""
     from keyhole.api.train import Frame, Trained, train
-    from keyhole.cli.printing import print_document
+    from keyhole.cli.printing import print_answer
+    from keyhole.files.record import record_of
     from keyhole.progress import Progress
     from keyhole.show.progress_view import view_progress
 
@@ -58,20 +54,20 @@ def train_command(
 
     def print_frame(progress: Progress) -> None:
         if isinstance(progress.detail, Frame):
-            typer.echo(json.dumps({"frame": progress.detail.record()}))
+            typer.echo(json.dumps({"frame": record_of(progress.detail)}))
 
-    changes = settings(set_) if set_ else {}
-    options = {"preset": preset, "settings": changes, "law": law, "start": start, "seed": seed, "store": store}
-    if frames:
-        answer = train(task, context, samples, watch=print_frame, **options)  # type: ignore[arg-type]
-        typer.echo(json.dumps({"run": {"identity": answer.run.identity, "success": answer.run.success,
-                                       "accuracy": answer.run.accuracy, "positions": answer.positions}}))  # fmt: skip
-    else:
-        with view_progress("steps") as watch:
-            answer = train(task, context, samples, watch=watch, **options)  # type: ignore[arg-type]
+    with view_progress("steps") as view:
+        watch = print_frame if frames else view
+        chosen = settings(set_) if set_ else {}
+        answer = train(task, context, samples, learner, settings=chosen, seed=seed, store=store, watch=watch)
     if out is not None:
         typer.echo(f"wrote {answer.save(out)}", err=True)
-    if as_json:
-        typer.echo(answer.to_json())
-    elif not frames:
-        print_document(answer.document())
+    if frames:
+        shown = ("identity", "success", "accuracy")
+        run = {name: getattr(answer.run, name) for name in shown}
+        typer.echo(json.dumps({"run": {**run, "positions": answer.positions}}))
+    else:
+        print_answer(answer, as_json=as_json, verbose=verbose)
+
+
+train_command.__doc__ = f"{cleandoc(train_command.__doc__ or '')}\n{EXAMPLES}"

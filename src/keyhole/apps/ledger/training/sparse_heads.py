@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from keyhole.api.train import PROBED, Trained
 from keyhole.api.train import train as watch_training
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import read_runs, train
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, Figure, Row
 from keyhole.papers import EDELMAN_2022
 from keyhole.sweeps.runs import RunResult
 from keyhole.training import SparseTask
@@ -46,7 +47,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     if learned is None:
         return outcome
     shown = watch_training(TASK.function, CONTEXT, SIZES[-1], seed=learned.seed)  # the same run once more, watched
-    return replace(outcome, figures=(*outcome.figures, shown.before_and_after()))
+    return replace(outcome, figures=(*outcome.figures, before_and_after(shown)))
 
 
 def conclude(results: Sequence[RunResult]) -> Outcome:
@@ -89,6 +90,32 @@ def conclude(results: Sequence[RunResult]) -> Outcome:
             ),
         ),
         caveats=("Sparsity of the best head: other heads of the same layer may look anywhere.",),
+    )
+
+
+def before_and_after(shown: Trained) -> Figure:
+    """The attention of the head that looks most at the relevant positions, before the first step and after the last."""
+    best, relevant = shown.best_head, set(shown.positions)
+    before: list[Row] = [
+        {"position": place, "share": share, "when": "before training"} for place, share in enumerate(shown.start[best])
+    ]
+    rows: list[Row] = []
+    for place, share in enumerate(shown.frames[-1].attention[best]):
+        kind = "relevant position" if place in relevant else "any other position"
+        rows.append({"position": place, "share": share, "none": 0.0, "when": f"after training, {kind}"})
+    across, up = Axis("position", "position"), Axis("share", "share of the attention")
+    which = Axis("when", "", "category")
+    return Figure(
+        title="Where a head looks, before and after training",
+        subtitle=f"head {best + 1} of a network that {shown.outcome}; mean over {PROBED} inputs",
+        kind="points",
+        rows=tuple(rows),
+        x=across,
+        y=up,
+        colour=which,
+        low="none",
+        high="share",
+        over=(Figure("before training", "curves", tuple(before), across, up, which),),
     )
 
 
