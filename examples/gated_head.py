@@ -26,7 +26,8 @@ def gated_cover(profile: NormProfile, gate_norm: float, samples: float) -> Cover
     return (head + gate).through(profile.readout) + readout
 
 
-Case = tuple[float, float, tuple[float, float], tuple[float, float]]  # two gate scores, two head outputs
+Pair = tuple[float, float]
+Case = tuple[float, float, Pair, Pair]  # two gate scores, two head outputs
 
 
 def sides(case: Case, steepest: float = STEEPEST) -> tuple[float, float]:
@@ -58,10 +59,12 @@ def hunt(rng: Random, tries: int = 4000, steepest: float = STEEPEST) -> Hunt:
     def near(x: float) -> float:
         return x + rng.gauss(0, 0.2)
 
+    def vary(s: float, t: float, h: Pair, g: Pair) -> Case:
+        return near(s), near(t), in_disc(near(h[0]), near(h[1])), in_disc(near(g[0]), near(g[1]))
+
     worst, ratio, refuted = draw(), 0.0, False
     for attempt in range(tries):
-        s, t, h, g = worst if attempt % 2 else draw()
-        case = (near(s), near(t), in_disc(near(h[0]), near(h[1])), in_disc(near(g[0]), near(g[1])))
+        case = vary(*worst) if attempt % 2 else draw()
         left, right = sides(case, steepest)
         if left > ratio * right:
             worst, ratio = case, left / right

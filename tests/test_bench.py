@@ -17,8 +17,6 @@ from keyhole.sweeps.thresholds import Adaptive, Design, SweepPlan
 from keyhole.training.learners import learner_named
 from keyhole.training.task import SparseTask
 
-from helpers.lab_fakes import Inline
-
 BENCH = Path(__file__).parent.parent / "bench"
 PEERS = """
 import runpy, sys
@@ -125,7 +123,7 @@ def test_the_outside_fit_reads_finished_contexts_only(tmp_path, capsys):
     design = Adaptive(Design(budget=24, widths="apart"))
     plan = Plan({"and": SweepPlan(SparseTask("and:2"), learner_named("elimination"), (6, 12, 24), design)})
     (tmp_path / "plan.toml").write_text(write_plan(plan), "utf8")
-    made = keyhole.run_plan(plan, data=tmp_path, store=tmp_path / "store", executor=Inline())
+    made = keyhole.run_plan(plan, data=tmp_path, execution=keyhole.Execution(tmp_path / "store", workers=0))
     path = tmp_path / "and.csv"
     header, *rows = path.read_text("utf8").splitlines(keepends=True)
     at = {T: [row for row in rows if row.startswith(f"{T},")] for T in (6, 12)}
@@ -145,8 +143,8 @@ def test_the_outside_fit_reads_finished_contexts_only(tmp_path, capsys):
 @pytest.mark.slow
 def test_runs_made_again_are_counted_by_how_they_ended(tmp_path, capsys, monkeypatch):
     """Of runs in a store, made again in another, those that end as they did; one whose stored outcome was changed."""
-    options = {"samples": [8], "seeds": 3, "learner": "elimination", "store": tmp_path, "executor": Inline()}
-    keyhole.learn("and:2", [6, 12], **options)
+    execution = keyhole.Execution(tmp_path, workers=0)
+    keyhole.learn("and:2", [6, 12], "elimination", schedule=keyhole.Schedule([8], seeds=3), execution=execution)
     with Store(tmp_path) as store, store.connection:
         store.connection.execute("UPDATE runs SET success = 1 - success WHERE context = 6 AND seed = 1")
         store.connection.execute("UPDATE runs SET accuracy = 0.123 WHERE context = 12 AND seed = 0")

@@ -93,8 +93,8 @@ def test_a_sweep_that_is_finished_is_judged_by_its_verdict(tmp_path):
         laws = sorted(answer.verdict.laws, key=lambda law: law.name != name)
         named = replace(answer, verdict=replace(answer.verdict, laws=tuple(laws), status="named"))
         assert conclude(replace(result, answers={SWEEP: named})).verdict == verdict
-        longer = replace(result.plan.sweeps[SWEEP], contexts=(6, 12, 24, 48, 96))
-        unfinished = replace(result, plan=replace(result.plan, sweeps={SWEEP: longer}), answers={SWEEP: named})
+        longer = replace(result.planned.sweeps[SWEEP], contexts=(6, 12, 24, 48, 96))
+        unfinished = replace(result, planned=replace(result.planned, sweeps={SWEEP: longer}), answers={SWEEP: named})
         assert conclude(unfinished).verdict == "not finished"
 
 
