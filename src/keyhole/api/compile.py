@@ -45,7 +45,7 @@ class Compiled(compiled.Compiled, Result):
         for outcome, words in OUTCOMES.items():
             names = [_pair(name) for name, each in self.formats.items() if each == outcome]
             if names:
-                show.line(f"{words}: {', '.join(names)}")
+                show.line(f"{', '.join(names)} {words}")
         if not show.verbose:
             return
         show.facts(self._facts())
@@ -94,7 +94,7 @@ class Compiled(compiled.Compiled, Result):
                 raise OutputError(f"{str(error).rstrip('.')}, or for the weights in {' or '.join(MODELS)}.") from error
 
 
-OUTCOMES = {"proved": "every sign kept", "tried": "every sign tried kept", "refuted": "some sign wrong"}
+OUTCOMES = {"proved": "keep every sign", "tried": "kept every sign that was tried", "refuted": "lost a sign"}
 ABOUT = (
     "M is the score matrix, W_V the value matrix; 21 sums the lengths of columns, transposed_21 those of rows. path is "
     "the sum over hidden units of |read-out weight| times the length of the unit's column of W_V; path_inf takes the "

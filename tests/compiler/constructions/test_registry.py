@@ -143,7 +143,7 @@ def test_own_constructions_that_do_not_add_up(entries, says):
 def test_tables_that_do_not_fit():
     """A table of another shape is refused with the shapes."""
     head = HeadPlan(np.zeros(3), np.ones((3, 2, 1)), 0.0, np.ones((2, 1)))
-    with pytest.raises(CompileError, match="do not fit 2 relevant positions, 7 others and 1 units"):
+    with pytest.raises(CompileError, match=r"focus of head 0 .*\(3,\)"):
         keyhole.compile("x1 & x4", 9, construction=Handmade(PairLayout(9), head))
 
 

@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from keyhole.boolean import SparseFunction
-from keyhole.compiler.constructions.plan import Layout, Output, Plan
+from keyhole.compiler.constructions.plan import Layout, Output, Plan, require_shapes
 from keyhole.errors import AssumptionError, CompileError
 
 LEAST_LEAK = 1e-100  # the logits of a smaller one are beyond double precision
@@ -86,16 +84,8 @@ def check_plan(plan: Plan, maker: Construction) -> None:
             f"The construction {maker.name!r} made a plan without the parameter {maker.parameter!r}, from which it is "
             "to be made again; add it."
         )
-    s, k, others = plan.function.sparsity, plan.width, plan.context - plan.function.sparsity
+    require_shapes(plan)
     for head in plan.heads:
-        shapes = (head.values.shape, head.rest_values.shape, head.own_values.shape, plan.readout.shape)
-        focus, each = head.focus.shape, np.shape(head.rest_logits)
-        fit = focus in {(s,), (s, 2)} and shapes == ((s, 2, k), (2, k), (k,), (k,)) and each in {(), (others,)}
-        if not fit:
-            raise CompileError(
-                f"The construction {maker.name!r} made tables of shapes {(focus, *shapes, each)}, which do not fit {s} "
-                f"relevant positions, {others} others and {k} units."
-            )
         if head.focus.ndim == 2 and not plan.layout.names_position:
             raise CompileError(
                 "The logits of a head are given by position and symbol, and tokens of a symbol plus a position have "

@@ -16,6 +16,7 @@ import numpy as np
 from keyhole.arrays import Float
 from keyhole.attention import Embedding
 from keyhole.boolean import SparseFunction
+from keyhole.errors import CompileError
 
 MAX_POSITIONS = 4096  # relevant ones
 MAX_ENTRIES = 2**24  # of a table of values: 128 MB
@@ -229,6 +230,28 @@ def remove_unread(plan: Plan) -> Plan:
 def count_unread_heads(plan: Plan) -> int:
     """Count the distractors of a plan: heads without a unit that is read."""
     return len(plan.heads) - len(remove_unread(plan).heads)
+
+
+def require_shapes(plan: Plan) -> None:
+    """Refuse a plan whose tables do not fit its function, context and units."""
+    s, k, others = plan.function.sparsity, plan.width, plan.context - plan.function.sparsity
+    if not plan.heads or not s or others < 0:
+        raise CompileError("The plan has no heads, no positions, or a context too short for them.")
+    if plan.readout.shape != (k,):
+        raise CompileError(f"The readout has shape {plan.readout.shape}, and there are {k} units.")
+    for index, head in enumerate(plan.heads):
+        for name, array, fitting in (
+            ("focus", head.focus, {(s,), (s, 2)}),
+            ("values", head.values, {(s, 2, k)}),
+            ("rest_logits", head.rest_logits, {(), (others,)}),
+            ("rest_values", head.rest_values, {(2, k)}),
+            ("cls_values", head.own_values, {(k,)}),
+        ):
+            if np.shape(array) not in fitting:
+                raise CompileError(
+                    f"{name} of head {index} has shape {np.shape(array)}; with {s} relevant positions, {others} others "
+                    f"and {k} units it is {' or '.join(map(str, sorted(fitting)))}."
+                )
 
 
 def target_of(construction: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from keyhole.boolean import read_function
 from keyhole.compiler.compiled import Compiled
-from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.compiler.constructions.plan import HeadPlan, Plan, require_shapes
 from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.export.torch_source import torch_source
 from keyhole.errors import CheckpointError, KeyholeError, OutputError
@@ -98,7 +98,10 @@ def load_plan(stored: StoredModel) -> Plan:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CheckpointError(f"The description or a table lacks what a plan needs: {error!r}.") from error
-    _require_shapes(plan)
+    require_shapes(plan)
+    for name, array in tables(plan).items():
+        if not np.isfinite(array).all():
+            raise CheckpointError(f"{name} holds NaN or infinity.")
     return plan
 
 
@@ -107,22 +110,3 @@ def _head(tensors: Mapping[str, np.ndarray], index: int) -> HeadPlan:
     rest = parts.pop("rest_logits")
     own = tensors.get(f"tables.head{index}.{PARTS[-1]}")
     return HeadPlan(**parts, rest_logits=float(rest) if rest.ndim == 0 else rest, cls_values=own)
-
-
-def _require_shapes(plan: Plan) -> None:
-    """The sides of every table follow from the function, the context and the units."""
-    s, k = plan.function.sparsity, plan.width
-    wanted: dict[str, tuple[int, ...]] = {"tables.readout": (k,)}
-    others = plan.context - s
-    for index, head in enumerate(plan.heads):
-        wanted |= {f"tables.head{index}.focus": (s, 2) if head.focus.ndim == 2 else (s,)}
-        wanted |= {f"tables.head{index}.values": (s, 2, k), f"tables.head{index}.rest_values": (2, k)}
-        wanted |= {f"tables.head{index}.cls_values": (k,)}
-        wanted |= {f"tables.head{index}.rest_logits": (others,) if isinstance(head.rest_logits, np.ndarray) else ()}
-    if not plan.heads or not s or others < 0:
-        raise CheckpointError("The description speaks of no heads, no positions, or a context too short for them.")
-    for name, array in tables(plan).items():
-        if array.shape != wanted[name]:
-            raise CheckpointError(f"{name} has shape {array.shape}, where {wanted[name]} follows from the description.")
-        if not np.isfinite(array).all():
-            raise CheckpointError(f"{name} holds NaN or infinity.")
