@@ -16,7 +16,7 @@ from keyhole.apps.heads.model_order import ModelOrder, model_order
 from keyhole.apps.ledger.reproduction import Claims, Findings, list_claims, reproduce
 from keyhole.apps.live.follow import Followed, follow
 from keyhole.apps.live.respond import Response, respond
-from keyhole.apps.pretrain.pretrain import pretrain
+from keyhole.apps.pretrain.pretrain import Design, pretrain
 from keyhole.apps.pretrain.pretraining import Pretraining
 from keyhole.apps.tables.curve import Curve, curve
 from keyhole.apps.tables.score import Scores, score
@@ -121,7 +121,7 @@ def use_functions_of_data(folder: Path) -> None:
     assert_type(followed, Followed)
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)
-    pretraining = pretrain("finite", [4], repeats=0, store=folder / "store")
+    pretraining = pretrain("finite", [4], design=Design(repeats=0))
     assert_type(pretraining, Pretraining)
     condition: float = pretraining.conditions[0].downstream
     tokens = np.random.default_rng(0).integers(0, 2, (20, 6))

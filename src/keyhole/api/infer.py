@@ -1,13 +1,13 @@
 """How far is attention from the exact posterior, and how does that fall with the length of the context?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from keyhole.api.result import Result
-from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
 from keyhole.figure import Axis, Figure
 from keyhole.files.record import hidden
@@ -15,15 +15,14 @@ from keyhole.latent.inference import (
     IDENTITY,
     Attention,
     Curve,
-    PowerOfT,
     Prediction,
     Problem,
     Settings,
     make_attentions,
     measure_curves,
-    parse_schedule,
     require_problem,
 )
+from keyhole.latent.inference import read_settings as read_settings  # which the command line needs
 from keyhole.latent.models import find_model
 from keyhole.progress import Watch, ignore
 from keyhole.show.answer import Show
@@ -171,9 +170,7 @@ def infer(
     sizes: Sequence[int],
     *,
     attention: Sequence[str | Attention] = (),
-    kernel: str | Callable[[Any, Any], Any] | None = None,
-    bandwidth: str | float | PowerOfT | None = None,
-    ridge: str | float | PowerOfT | None = None,
+    settings: Settings = Settings(),  # noqa: B008  (a frozen value)
     repeats: int | None = None,
     seed: int = 0,
     watch: Watch = ignore,
@@ -181,10 +178,10 @@ def infer(
     """Measure kinds of attention against the exact posterior mean of a latent model, at every size.
 
     The model is the name of a registered one (`keyhole.latent.model_names()`) or any value that satisfies
-    `keyhole.latent.Problem`, such as a model of your own. Kernels are exponential, gaussian, matern, polynomial,
-    linear, or a function of two arrays of rows. Bandwidth γ and ridge λ are numbers or powers of T such as
-    0.5*T^-1/3; left out, they follow the model. A kind of attention is a name, or an `Attention` of your own, such as
-    a trained encoder. `watch` hears of every repeat.
+    `keyhole.latent.Problem`, such as a model of your own. A kind of attention is a name, or an `Attention` of your own,
+    such as a trained encoder. `settings` (`keyhole.latent.read_settings`) have a kernel, exponential, gaussian, matern,
+    polynomial, linear, or a function of two arrays of rows, and a bandwidth γ and a ridge λ, numbers or powers of T
+    such as 0.5*T^-1/3; those left out follow the model. `watch` hears of every repeat.
 
     >>> answer = infer("gaussian", [8, 64], repeats=8)
     >>> [(each.attention, each.is_the_posterior_mean) for each in answer.estimators]
@@ -192,7 +189,6 @@ def infer(
     """
     named = model if isinstance(model, str) else type(model).__name__
     problem = require_problem(named, find_model(model) if isinstance(model, str) else model)
-    settings = Settings(kernel, _schedule(bandwidth), _ridge(ridge))
     asked = tuple(attention) or problem.attentions
     names = [each for each in asked if isinstance(each, str)]
     made = dict(zip(names, make_attentions(names, problem, settings, named), strict=True))
@@ -238,16 +234,3 @@ def _predicted(problem: Problem, attention: Attention, sizes: Sequence[int]) -> 
         return problem.predict(attention.name, attention.settings, max(sizes, default=1))
     except (ArithmeticError, ValueError):
         return Prediction()
-
-
-def _ridge(given: str | float | PowerOfT | None) -> PowerOfT | None:
-    try:
-        return _schedule(given)
-    except AssumptionError as error:
-        raise AssumptionError(f"{error} Equal keys without a ridge have no unique answer.") from None
-
-
-def _schedule(given: str | float | PowerOfT | None) -> PowerOfT | None:
-    if given is None or isinstance(given, PowerOfT):
-        return given
-    return parse_schedule(given) if isinstance(given, str) else PowerOfT(float(given))

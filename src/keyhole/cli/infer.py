@@ -48,7 +48,7 @@ def infer_command(
 
       keyhole infer gp --attention cme --ridge T^3/4 --out rates.svg
     """
-    from keyhole.api.infer import Inference, infer
+    from keyhole.api.infer import Inference, infer, read_settings
     from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
@@ -59,9 +59,7 @@ def infer_command(
             model,
             counts(size),
             attention=names(attention) if attention else (),
-            kernel=kernel,
-            bandwidth=bandwidth,
-            ridge=ridge,
+            settings=read_settings(kernel, bandwidth, ridge),
             repeats=repeats,
             watch=watch,
         )

@@ -16,6 +16,7 @@ from keyhole.latent.inference import Prototypes as Prototypes
 from keyhole.latent.inference import Regression as Regression
 from keyhole.latent.inference import Settings as Settings
 from keyhole.latent.inference import prototype_attention as prototype_attention
+from keyhole.latent.inference import read_settings as read_settings
 from keyhole.latent.models import BetaBernoulli as BetaBernoulli
 from keyhole.latent.models import Draw as Draw
 from keyhole.latent.models import FiniteModel as FiniteModel

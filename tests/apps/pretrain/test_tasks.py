@@ -11,13 +11,14 @@ from keyhole.apps.pretrain.split import RiskParts
 from keyhole.apps.pretrain.tasks import LeastSquares, MaskedLetters, PooledLabels, SinkRecovery, TransferTask
 from keyhole.errors import ArgumentError
 from keyhole.latent.models import FiniteModel, GaussianLocation, Polya
-from keyhole.sweeps.runs import RunSpec, Store, gather_runs
+from keyhole.sweeps.runs import Execution, RunSpec, Store, gather_runs
 from keyhole.sweeps.runs.run import run
 from keyhole.training.learners import SetSettings
 
 EMISSION, PRIOR = ((0.4, 0.1), (0.3, 0.15), (0.2, 0.3), (0.1, 0.45)), (0.6, 0.4)
 THREE = ((0.6, 0.3, 0.1), (0.2, 0.3, 0.1), (0.1, 0.2, 0.2), (0.1, 0.2, 0.6))
 EVEN = (1 / 3, 1 / 3, 1 / 3)
+HERE = Execution(workers=0)
 MASKED = RunSpec(MaskedLetters(EMISSION, PRIOR), LatentHead(2), 4, 300, 1)
 
 
@@ -142,8 +143,8 @@ def test_a_store_is_gone_on_with(tmp_path):
     """Runs are found where they were made, whoever asks, and the table is the same as one made at once."""
     specs = [replace(MASKED, seed=seed) for seed in range(3)]
     with Store(tmp_path / "part") as store:
-        gather_runs(specs[:2], store, workers=1)
-        together = gather_runs(specs, store, workers=1)
+        gather_runs(specs[:2], store, HERE)
+        together = gather_runs(specs, store, HERE)
     with Store(tmp_path / "whole") as store:
-        at_once = gather_runs(specs, store, workers=1)
+        at_once = gather_runs(specs, store, HERE)
     assert [one.numbers for one in together] == [one.numbers for one in at_once]

@@ -7,7 +7,7 @@ import pytest
 
 import keyhole
 from keyhole.errors import ArgumentError
-from keyhole.latent import ModelWithKeys, PowerOfT, Regression, find_model, model_names, register_model
+from keyhole.latent import ModelWithKeys, PowerOfT, Regression, Settings, find_model, model_names, register_model
 from keyhole.latent.kernels.families import Matern
 from keyhole.latent.models import registry
 
@@ -59,7 +59,9 @@ def test_a_model_with_keys_of_ones_own():
         off = curve.errors - curve.expected_errors
         assert np.all(np.abs(off.mean(axis=0)) < 4 * off.std(axis=0, ddof=1) / np.sqrt(60))
     assert answer.estimators[0].theory.words is None
-    named = keyhole.infer(RoughFunction(), [8], attention=["cme"], kernel="matern", bandwidth=0.25, repeats=2)
+    named = keyhole.infer(
+        RoughFunction(), [8], attention=["cme"], settings=Settings("matern", PowerOfT(0.25)), repeats=2
+    )
     assert named.estimators[0].is_the_posterior_mean  # bandwidth √γ = 0.5
 
 

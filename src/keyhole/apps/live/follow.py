@@ -9,7 +9,7 @@ import numpy as np
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.latent.inference import Problem, Settings, make_attentions, parse_schedule, require_problem
+from keyhole.latent.inference import Problem, Settings, make_attentions, require_problem
 from keyhole.latent.models import find_model
 from keyhole.show.answer import Show
 
@@ -83,9 +83,7 @@ def follow(
     length: int,
     *,
     attention: Sequence[str] = (),
-    kernel: str | None = None,
-    bandwidth: str | None = None,
-    ridge: str | None = None,
+    settings: Settings = Settings(),  # noqa: B008  (a frozen value)
     seed: int = 0,
 ) -> Followed:
     """Draw one context of a latent model and follow it: the posterior and every attention after each token.
@@ -102,11 +100,6 @@ def follow(
         raise ArgumentError(f"A seed is an integer from 0; got {seed}.")
     named = model if isinstance(model, str) else type(model).__name__
     problem = require_problem(named, find_model(model) if isinstance(model, str) else model)
-    settings = Settings(
-        kernel,
-        None if bandwidth is None else parse_schedule(bandwidth),
-        None if ridge is None else parse_schedule(ridge),
-    )
     kinds = tuple(attention) or problem.attentions
     made = make_attentions(kinds, problem, settings, named)
     context = problem.draw_context(length, np.random.default_rng([seed, 0]))

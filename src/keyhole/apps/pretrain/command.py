@@ -51,7 +51,7 @@ def pretrain_command(
 
       keyhole pretrain mixture --mask 1,2,4 --downstream latent:0 --json
     """
-    from keyhole.apps.pretrain.pretrain import pretrain
+    from keyhole.apps.pretrain.pretrain import Design, pretrain
     from keyhole.apps.pretrain.pretraining import Pretraining
     from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
@@ -63,10 +63,8 @@ def pretrain_command(
             model,
             counts(size),
             masks=counts(mask),
-            samples=count(samples),
             downstream=rows_of(downstream),
-            labels=count(labels),
-            repeats=repeats,
+            design=Design(count(samples), count(labels), repeats),
             watch=watch,
         )
     print_answer(answer, as_json=json, verbose=verbose, out=out)

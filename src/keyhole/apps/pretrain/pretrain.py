@@ -1,9 +1,8 @@
 """What does masked pretraining on a latent model learn, and what is it worth to a downstream task?"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
-from pathlib import Path
 
 import numpy as np
 
@@ -35,56 +34,68 @@ MOST_REPEATS = 10_000
 MOST_TOKENS = 10**8  # drawn for one training set
 
 
+@dataclass(frozen=True)
+class Design:
+    """How much data heads are trained on, and how often; `repeats=0` trains nothing."""
+
+    samples: int = 2000  # training sequences
+    labels: int = 200  # of the downstream task
+    repeats: int = 8  # training sets at each length and mask
+    seed: int = 0  # the first; the others follow it
+
+    def __post_init__(self) -> None:
+        if self.samples < 1:
+            raise ArgumentError(f"{self.samples} training sequences were asked for; use at least 1.")
+        if self.labels < 2:
+            raise ArgumentError(f"{self.labels} downstream labels were asked for; use at least 2.")
+        if not (self.repeats == 0 or 2 <= self.repeats <= MOST_REPEATS) or self.seed < 0:
+            raise ArgumentError(
+                f"{self.repeats} repeats from seed {self.seed} were asked for; use 0, or 2 to {MOST_REPEATS:,}, and a "
+                "seed from 0."
+            )
+
+    @property
+    def seeds(self) -> range:
+        """The seed of every training set."""
+        return range(self.seed, self.seed + self.repeats)
+
+
 def pretrain(
     model: str | object,
     sizes: Sequence[int],
     *,
     masks: Sequence[int] = (1,),
-    samples: int = 2000,
     downstream: str | Sequence[Sequence[float]] = "latent",
-    labels: int = 200,
-    repeats: int = 8,
-    seed: int = 0,
-    workers: int | None = None,
-    store: str | Path | None = None,
+    design: Design = Design(),  # noqa: B008  (a frozen value)
+    execution: Execution = Execution(),  # noqa: B008  (a frozen value)
     watch: Watch = ignore,
 ) -> Pretraining:
     """Pretrain heads on masked tokens of a latent model, and say what condition their masks are in for a task.
 
     The model is the name of a registered one, or a value of its kind. For a finite latent over letters, condition
-    numbers are exact; heads are trained from random starts on `samples` sequences of each size, the last `mask` tokens
-    masked, then frozen, and a linear head is fitted to `labels` labels of the downstream task. That is "latent" (tell
+    numbers are exact; heads are trained from random starts on sequences of each size, the last `mask` tokens masked,
+    then frozen, and a linear head is fitted to labels of the downstream task. That is "latent" (tell
     all latent values), "latent:K" (tell value K from the others), or rows of numbers, one for each latent value. For a
     Pólya urn, a coin and a Gaussian location a head with a sink is trained, and its logit set beside the exact one. For
     real tokens with a finite latent, condition numbers are estimated, with intervals. Every run is kept in the store.
 
-    >>> answer = pretrain("finite", [4], masks=[1, 2], repeats=0)
+    >>> answer = pretrain("finite", [4], masks=[1, 2], design=Design(repeats=0))
     >>> [round(row.spectral.value, 3) for row in answer.conditions]
     [2.789, 2.089]
     """
     named = model if isinstance(model, str) else type(model).__name__
     problem = find_model(model) if isinstance(model, str) else model
     lengths, blocks = _sizes(sizes, masks)
-    if samples < 1:
-        raise ArgumentError(f"{samples} training sequences were asked for; use at least 1.")
-    if repeats and samples * max(lengths) > MOST_TOKENS:
+    if design.repeats and design.samples * max(lengths) > MOST_TOKENS:
         raise ArgumentError(
-            f"{samples:,} sequences of {max(lengths):,} tokens were asked for, more than memory is trusted with; "
-            f"use at most {MOST_TOKENS // max(lengths):,} sequences."
+            f"{design.samples:,} sequences of {max(lengths):,} tokens were asked for, too many for memory; use at most "
+            f"{MOST_TOKENS // max(lengths):,} sequences."
         )
-    if labels < 2:
-        raise ArgumentError(f"{labels} downstream labels were asked for; use at least 2.")
-    if not (repeats == 0 or 2 <= repeats <= MOST_REPEATS) or seed < 0:
-        raise ArgumentError(
-            f"{repeats} repeats from seed {seed} were asked for; use 0, or 2 to {MOST_REPEATS:,}, and a seed from 0."
-        )
-    execution = Execution(store, workers)
 
     def run(specs: Sequence[RunSpec]) -> list[RunResult]:
         with Store(execution.folder) as kept:
             return gather_runs(specs, kept, execution, watch)
 
-    design = Design(lengths, blocks, samples, labels, range(seed, seed + repeats))
     words = ""
     conditions: tuple[Conditioning, ...] = ()
     learned: tuple[Learned, ...] = ()
@@ -92,14 +103,14 @@ def pretrain(
     if isinstance(problem, FiniteModel):
         task, words = _task(downstream, len(problem.prior))
         conditions, unknown = _exact_conditions(problem, blocks, task)
-        learned = _learned(problem, task, design, run) if repeats else ()
+        learned = _learned(problem, task, lengths, blocks, design, run) if design.repeats else ()
         remarks = (*OF_LETTERS, *unknown)
     elif isinstance(problem, Polya | BetaBernoulli | GaussianLocation):
-        sinks, remarks = _sinks(problem, design, run), OF_SINKS
+        sinks, remarks = _sinks(problem, lengths, blocks, design, run), OF_SINKS
     elif isinstance(problem, GaussianMixture):
         task, words = _task(downstream, len(problem.prior))
-        conditions, unknown = _estimated_conditions(problem, blocks, task, seed)
-        remarks, repeats = (*OF_MIXTURES, *unknown), 0
+        conditions, unknown = _estimated_conditions(problem, blocks, task, design.seed)
+        remarks, design = (*OF_MIXTURES, *unknown), replace(design, repeats=0)
     else:
         require_problem(named, problem)
         raise ArgumentError(
@@ -107,7 +118,18 @@ def pretrain(
             "latent model, a Pólya urn, a coin, a Gaussian location or a mixture: finite, polya, beta, gaussian, "
             "mixture."
         )
-    return Pretraining(named, samples, labels, repeats, seed, words, conditions, learned, sinks, remarks)
+    return Pretraining(
+        named,
+        design.samples,
+        design.labels,
+        design.repeats,
+        design.seed,
+        words,
+        conditions,
+        learned,
+        sinks,
+        remarks,
+    )
 
 
 OF_LETTERS = (
@@ -125,17 +147,6 @@ OF_MIXTURES = (
     "Training on real tokens of a mixture is not covered.",
 )
 Runner = Callable[[Sequence[RunSpec]], list[RunResult]]
-
-
-@dataclass(frozen=True)
-class Design:
-    """The lengths and masks to train with, and on how much data."""
-
-    lengths: tuple[int, ...]
-    blocks: tuple[int, ...]
-    samples: int
-    labels: int
-    seeds: range
 
 
 def _exact_conditions(
@@ -176,11 +187,13 @@ def _unknown(numbers: Sequence[ConditionNumbers]) -> tuple[str, ...]:
     return (f"Infinite stands for all above about {min(limits):.1g}, too: double precision cannot tell them apart.",)
 
 
-def _learned(model: FiniteModel, task: np.ndarray, design: Design, run: Runner) -> tuple[Learned, ...]:
+def _learned(
+    model: FiniteModel, task: np.ndarray, lengths: Sequence[int], blocks: Sequence[int], design: Design, run: Runner
+) -> tuple[Learned, ...]:
     """Train heads with every mask at every length, and fit a linear head to labels."""
     emission, prior = tuple(map(tuple, model.emission.tolist())), tuple(model.prior.tolist())
     rows = tuple(map(tuple, task.tolist()))
-    cells = [(length, block) for length in design.lengths for block in design.blocks]
+    cells = [(length, block) for length in lengths for block in blocks]
     for length, block in cells:
         require_few_counts(model.letters, length)
         require_few_pairs(model.letters, length, block)
@@ -221,11 +234,17 @@ def _numbers(results: Sequence[RunResult], name: str) -> list[float]:
     return [result.numbers[name] for result in results]
 
 
-def _sinks(model: Polya | BetaBernoulli | GaussianLocation, design: Design, run: Runner) -> tuple[RecoveredSink, ...]:
+def _sinks(
+    model: Polya | BetaBernoulli | GaussianLocation,
+    lengths: Sequence[int],
+    blocks: Sequence[int],
+    design: Design,
+    run: Runner,
+) -> tuple[RecoveredSink, ...]:
     """Train a head with a sink on one masked token."""
-    if design.blocks != (1,):
+    if tuple(blocks) != (1,):
         raise ArgumentError(
-            f"Masks of {', '.join(map(str, design.blocks))} tokens were asked for; a head with a sink predicts one "
+            f"Masks of {', '.join(map(str, blocks))} tokens were asked for; a head with a sink predicts one "
             "token. Mask 1."
         )
     if isinstance(model, GaussianLocation):
@@ -239,12 +258,10 @@ def _sinks(model: Polya | BetaBernoulli | GaussianLocation, design: Design, run:
         task = SinkRecovery(letters=True, parameters=tuple(weights))
     if not design.seeds:
         return ()
-    specs = [
-        RunSpec(task, SinkHead(), length, design.samples, seed) for length in design.lengths for seed in design.seeds
-    ]
+    specs = [RunSpec(task, SinkHead(), length, design.samples, seed) for length in lengths for seed in design.seeds]
     results, k = run(specs), len(design.seeds)
     sinks = []
-    for place, length in enumerate(design.lengths):
+    for place, length in enumerate(lengths):
         some = results[k * place : k * (place + 1)]
         logits = sorted(_numbers(some, "logit"))
         sinks.append(RecoveredSink(length, task.truth, _median(logits), some[0].numbers["standard_error"]))

@@ -19,6 +19,7 @@ from keyhole.latent.inference.problem import Problem as Problem
 from keyhole.latent.inference.problem import Prototypes as Prototypes
 from keyhole.latent.inference.problem import Regression as Regression
 from keyhole.latent.inference.problem import Settings as Settings
+from keyhole.latent.inference.problem import read_settings as read_settings
 from keyhole.latent.inference.problem import require_problem as require_problem
 from keyhole.latent.inference.prototypes import likelihood_attention as likelihood_attention
 from keyhole.latent.inference.prototypes import prototype_attention as prototype_attention

@@ -13,8 +13,8 @@ import numpy as np
 
 from keyhole.arrays import Float, Shaped
 from keyhole.attention import require_context
-from keyhole.errors import ArgumentError, ShapeError
-from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.errors import ArgumentError, AssumptionError, ShapeError
+from keyhole.latent.inference.schedules import PowerOfT, parse_schedule
 from keyhole.latent.inference.smoothers import Prior
 from keyhole.latent.kernels import Kernel
 
@@ -120,6 +120,23 @@ class Settings:
     bandwidth: PowerOfT | None = None
     ridge: PowerOfT | None = None
     own_kernel: bool = False  # whether it is the kernel of the model itself
+
+
+def read_settings(
+    kernel: str | Callable[[Any, Any], Any] | None = None,
+    bandwidth: str | float | None = None,
+    ridge: str | float | None = None,
+) -> Settings:
+    """Settings from numbers and rules as a person types them, such as 0.5*T^-1/3.
+
+    >>> read_settings("gaussian", "0.5*T^-1/2", 2).bandwidth
+    PowerOfT(factor=0.5, power=-0.5)
+    """
+    try:
+        power = None if ridge is None else parse_schedule(str(ridge))
+    except AssumptionError as error:
+        raise AssumptionError(f"{error} Equal keys without a ridge have no unique answer.") from None
+    return Settings(kernel, None if bandwidth is None else parse_schedule(str(bandwidth)), power)
 
 
 @dataclass(frozen=True)

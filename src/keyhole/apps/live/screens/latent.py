@@ -11,7 +11,7 @@ from keyhole.apps.live.query import Query
 from keyhole.apps.live.screens.base import Answer, Screen, figure_record
 from keyhole.apps.live.settings import Serving
 from keyhole.latent import GaussianLocation, model_names
-from keyhole.latent.inference import Problem
+from keyhole.latent.inference import Problem, Settings, read_settings
 
 REPEATS = 24  # contexts behind a curve of errors
 SIZES = (4, 8, 16, 32, 64, 128)
@@ -31,12 +31,10 @@ def errors(query: Query, _serving: Serving) -> Answer:
 
 
 class Options(TypedDict, total=False):
-    """Settings of attention; what is left out follows the model."""
+    """Kinds of attention and their settings; what is left out follows the model."""
 
     attention: tuple[str, ...]
-    bandwidth: str
-    ridge: str
-    kernel: str
+    settings: Settings
 
 
 def _model(query: Query) -> str | Problem:
@@ -48,15 +46,10 @@ def _model(query: Query) -> str | Problem:
 
 def _settings(query: Query) -> tuple[str | Problem, Options, int]:
     """The model, the settings of attention that the page chose, and the number of the draw."""
-    options: Options = {}
+    names = ("kernel", "bandwidth", "ridge")
+    options: Options = {"settings": read_settings(*(query.text(name, 20) or None for name in names))}
     if kinds := query.text("attention", 60):
         options["attention"] = tuple(kinds.split(","))
-    if bandwidth := query.text("bandwidth", 20):
-        options["bandwidth"] = bandwidth
-    if ridge := query.text("ridge", 20):
-        options["ridge"] = ridge
-    if kernel := query.text("kernel", 20):
-        options["kernel"] = kernel
     return _model(query), options, query.whole("seed", 0, 10**6, 0)
 
 
