@@ -49,10 +49,10 @@ def test_rows_of_numbers():
     [
         (("finite", "--mask", "16", "--size", "16"), "leaves nothing to read"),
         (("urn",), "has no posterior"),
-        (("finite", "--size", "1"), "masking needs at least 2"),
-        (("finite", "--samples", "0"), "0 training sequences were asked for"),
-        (("finite", "--downstream", "1,1"), "The downstream task is constant"),
-        (("finite", "--downstream", "1,x"), "is no downstream task"),
+        (("finite", "--size", "1"), "at least 2"),
+        (("finite", "--samples", "0"), "0 training sequences"),
+        (("finite", "--downstream", "1,1"), "task is constant"),
+        (("finite", "--downstream", "1,x"), "1,x"),
         (("finite", "--out", "x.doc"), "must end in"),
     ],
 )

@@ -178,10 +178,10 @@ def test_progress_is_told_after_every_repeat():
 @pytest.mark.parametrize(
     ("name", "kind", "sentence"),
     [
-        ("gp", "sink", "sink pools tokens, and gp has keys"),
+        ("gp", "sink", "gp has keys"),
         ("gp", "prototypes", "which gp has not"),
         ("gaussian", "prototypes", "which gaussian has not"),
-        ("gaussian", "hard", f"There is no attention 'hard'; there are {', '.join(KINDS)}"),
+        ("gaussian", "hard", f"'hard'.*{', '.join(KINDS)}"),
     ],
 )
 def test_kinds_that_do_not_fit_are_refused(name, kind, sentence):

@@ -132,7 +132,7 @@ def test_only_the_posterior_mean_is_called_so():
     ]
     for name, kind, settings in cases:
         found, curve = exact(name, kind, [8, 32], repeats=2, **settings)
-        assert curve.identical == ("this equals the posterior mean" in (found.words or "")), (name, kind, settings)
+        assert curve.identical == ((found.words or "").startswith("this equals")), (name, kind, settings)
 
 
 @pytest.mark.parametrize(

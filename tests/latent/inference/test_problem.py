@@ -82,9 +82,9 @@ class Untrue(GaussianLocation):
 @pytest.mark.parametrize(
     ("kind", "sentence"),
     [
-        (Short, "A context of 8 tokens was asked for; the model drew 7 keys and 7 tokens"),
-        (Flat, r"The posterior mean of a context with 1 queries and values of width 1 has shape \(1, 1\).*\(1, 2\)"),
-        (Untrue, r"The truth of a context with 2 queries and values of width 1 has shape \(2, 1\).*\(2, 2\)"),
+        (Short, "7 keys and 7 tokens"),
+        (Flat, r"posterior mean .*\(1, 1\).*\(1, 2\)"),
+        (Untrue, r"truth .*\(2, 1\).*\(2, 2\)"),
     ],
 )
 def test_contexts_that_do_not_fit_are_refused(kind, sentence):

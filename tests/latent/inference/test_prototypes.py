@@ -54,9 +54,9 @@ def test_likelihoods_of_a_mixture():
 @pytest.mark.parametrize(
     ("emission", "prior", "letters", "error", "sentence"),
     [
-        ([[0.5, 0.5], [0.5, 0.5]], [1.0], [0], AssumptionError, "2 columns and p 1 entries"),
-        ([[1.0, 0.5], [0.0, 0.5]], [0.5, 0.5], [0], AssumptionError, "every entry of A and p must be positive"),
-        ([[0.5, 0.5], [0.5, 0.5]], [1.0, 0.0], [0], AssumptionError, "every entry of A and p must be positive"),
+        ([[0.5, 0.5], [0.5, 0.5]], [1.0], [0], AssumptionError, "2 columns and p 1"),
+        ([[1.0, 0.5], [0.0, 0.5]], [0.5, 0.5], [0], AssumptionError, "must be positive"),
+        ([[0.5, 0.5], [0.5, 0.5]], [1.0, 0.0], [0], AssumptionError, "must be positive"),
         ([[0.5, 0.5], [0.5, 0.5]], [0.5, 0.5], [2], DataError, "2 letters, 0 to 1; got 2 to 2"),
     ],
 )

@@ -108,15 +108,15 @@ def test_errors_that_vanish_by_chance_leave_an_interval():
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [
-        (lambda: slope([8], np.array([1.0])), "at least two different sizes"),
-        (lambda: slope([8, 8], np.array([1.0, 1.0])), "at least two different sizes"),
+        (lambda: slope([8], np.array([1.0])), "two different sizes"),
+        (lambda: slope([8, 8], np.array([1.0, 1.0])), "two different sizes"),
         (lambda: slope([8, 16], np.array([1.0, 0.0])), "positive errors"),
-        (lambda: fit_slope([8, 16], np.ones((1, 2)), np.random.default_rng(0)), "at least two of them; got 1"),
+        (lambda: fit_slope([8, 16], np.ones((1, 2)), np.random.default_rng(0)), "got 1"),
         (lambda: fit_slope([8, 16], np.ones((2, 2)), np.random.default_rng(0), confidence=1.0), "between 0 and 1"),
-        (lambda: PowerOfT(1.0, 400.0)(8), r"T\^400 leaves the range of double precision at T = 8"),
-        (lambda: PowerOfT(1.0, -400.0)(8), r"T\^-400 leaves the range"),
+        (lambda: PowerOfT(1.0, 400.0)(8), r"T\^400 leaves"),
+        (lambda: PowerOfT(1.0, -400.0)(8), r"T\^-400 leaves"),
         (lambda: fit_slope(range(1, 21), np.eye(20), np.random.default_rng(0)), "in more repeats"),
-        (lambda: PowerOfT(1.0)(0), "a number of tokens must be positive"),
+        (lambda: PowerOfT(1.0)(0), "number of tokens"),
     ],
 )
 def test_refusals(ask, sentence):

@@ -208,23 +208,23 @@ def test_a_kernel_of_ones_own():
 @pytest.mark.parametrize(
     ("ask", "error", "sentence"),
     [
-        (lambda: kernel_named("cosine", 1.0), ArgumentError, "There is no kernel 'cosine'"),
-        (lambda: kernel_named("gaussian", 0.0), AssumptionError, "a bandwidth must be positive and finite; got 0.0"),
-        (lambda: kernel_named("gaussian", -1.0), AssumptionError, "a bandwidth must be positive"),
+        (lambda: kernel_named("cosine", 1.0), ArgumentError, "no kernel 'cosine'"),
+        (lambda: kernel_named("gaussian", 0.0), AssumptionError, "bandwidth .* got 0.0"),
+        (lambda: kernel_named("gaussian", -1.0), AssumptionError, "bandwidth .* got -1"),
         (
             lambda: cme_weights(linear_kernel(), np.ones((2, 2)), np.ones((1, 2)), ridge=0.0),
             AssumptionError,
-            "a ridge must be positive",
+            "a ridge must be",
         ),
         (
             lambda: linear_weights(np.ones((2, 2)), np.ones((1, 2)), step=-1.0),
             AssumptionError,
-            "a step must be positive",
+            "a step must be",
         ),
         (
             lambda: prior_at(linear_kernel(), np.ones((2, 2)), np.ones((1, 2)), noise=0.0, prior=1.0),
             AssumptionError,
-            "a noise variance must be positive",
+            "a noise variance",
         ),
     ],
 )
