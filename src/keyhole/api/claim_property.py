@@ -1,20 +1,10 @@
 """A claim about words as a value: from words, from a formula of positions, restricted to the words of another one."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from keyhole.boolean import Levels, SparseFunction, check_context, parse, tabulate
 from keyhole.errors import ArgumentError, FormulaError
 from keyhole.languages import FORMS, CountProperty, Property, Restricted, TableProperty, read_property
-
-
-def read_alphabet(alphabet: Sequence[str]) -> tuple[str, ...]:
-    """The symbols of words, two or more and all different."""
-    symbols = tuple(str(symbol) for symbol in alphabet)
-    if len(symbols) < 2 or len(set(symbols)) < len(symbols) or not all(symbols):
-        raise ArgumentError(f"The alphabet {', '.join(symbols)!r} needs two or more different symbols.")
-    return symbols
 
 
 def stated_property(
@@ -38,21 +28,14 @@ def _read(text: str, alphabet: tuple[str, ...], shortest: int) -> Property:
         function = parse(text)
     except FormulaError as error:
         raise FormulaError(
-            f"The claim {text!r} is neither a formula, such as x3 & x7, nor one of these, where S stands for a symbol "
-            f"and N for a number: {', '.join(FORMS)}."
+            f"The claim {text[:80]!r} is neither a formula, such as x3 & x7, nor one of these, where S is a symbol and "
+            f"N a number: {', '.join(FORMS)}."
         ) from error
     if len(alphabet) != 2:
         raise ArgumentError(f"The formula {text!r} is about bits, and the alphabet has {len(alphabet)} symbols.")
     check_context(function, shortest)
-    return _of_function(function, alphabet)
-
-
-def _of_function(function: SparseFunction, alphabet: tuple[str, ...]) -> Property:
-    """A sparse function as a property of its positions: by counts where it only counts, else by its table."""
     counted = counted_property(function, (False, True), alphabet)
-    if counted is not None:
-        return counted
-    return TableProperty(alphabet, function.positions, np.asarray(tabulate(function.rule)))
+    return counted or TableProperty(alphabet, function.positions, np.asarray(tabulate(function.rule)))
 
 
 def counted_property(

@@ -19,7 +19,7 @@ from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.model import is_ours, read_model, read_weights
 from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.prover import ModelCertificate, Terms, assumptions, certificate_of, warnings
+from keyhole.prover import ModelCertificate, Terms, certificate_of
 from keyhole.prover.extraction import CertifiableModel, certifiable
 from keyhole.prover.sample import FRESH
 from keyhole.show.answer import Show
@@ -424,8 +424,8 @@ def proof_of(source: str, found: ModelCertificate, model: Tabulated, target: "Ta
         repair_says=None if found.repair is None else found.repair.says,
         repaired_before=found.note or None,
         status_before_repair=None if found.before is None else found.before.status,
-        warnings=tuple(warnings(found)),
-        assumptions=tuple(assumptions(found)),
+        warnings=found.warnings,
+        assumptions=found.assumptions,
         description=found.described,
         seconds=found.seconds,
         target=target,

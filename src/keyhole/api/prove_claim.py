@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.claim_property import read_alphabet, stated_property
+from keyhole.api.claim_property import stated_property
 from keyhole.api.length_verdict import LengthVerdict, Search, at_length
 from keyhole.api.prove import Effort, read_source
 from keyhole.api.result import Result
@@ -183,6 +183,10 @@ class Words:
     answers: Sequence[str] | None = None
     where: str | Property | None = None  # the claim is about the words with this property
 
+    def __post_init__(self) -> None:
+        if len(self.alphabet) < 2 or len(set(self.alphabet)) < len(self.alphabet) or not all(self.alphabet):
+            raise ArgumentError(f"The alphabet {', '.join(self.alphabet)!r} needs two or more different symbols.")
+
 
 def prove_claim(
     model: str | Path | Checkpoint,
@@ -203,7 +207,7 @@ def prove_claim(
     ended. Before anything is proved, the logits of some words of a folder are compared with those of transformers,
     where it is installed.
     """
-    symbols = read_alphabet(words.alphabet)
+    symbols = tuple(words.alphabet)
     samples = SAMPLES if effort.samples is None else effort.samples
     if samples < 0 or not effort.time_limit > 0:
         raise ArgumentError(

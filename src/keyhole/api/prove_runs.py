@@ -14,7 +14,7 @@ from keyhole.attention import Tabulated, evaluate
 from keyhole.boolean import Junta, uniform_law
 from keyhole.errors import AssumptionError, KeyholeError
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.prover import ModelCertificate, Terms, certificate_of, warnings
+from keyhole.prover import ModelCertificate, Terms, certificate_of
 from keyhole.prover.extraction import LONGEST, WIDEST, certifiable
 from keyhole.sweeps import Execution
 from keyhole.sweeps.runs import RunSummary
@@ -181,5 +181,5 @@ def _in_short(row: RunSummary, run: TrainedRun, found: ModelCertificate, wrong: 
         wrong_low=None if found.wrong_share is None else found.wrong_share.low,
         wrong_high=None if found.wrong_share is None else found.wrong_share.high,
         delta=found.terms.delta,
-        warnings=tuple(warnings(found)),
+        warnings=found.warnings,
     )

@@ -31,7 +31,6 @@ FORMS = (
     "automaton:FILE",
 )
 MOST_STATES = 4096
-LARGEST = 10**9
 LONGEST = 80  # letters of a claim that a refusal repeats
 
 
@@ -100,24 +99,8 @@ def _state(number: Any) -> int:
     return number
 
 
-def _counted(alphabet: Alphabet, text: str, rule: str, number: str, names: str) -> Property:
-    rule = " ".join(rule.split())
-    digits = number.lstrip("0") or "0"
-    if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
-        _refuse(text, f"it counts to more than {LARGEST:,}")
-    return CountProperty(alphabet, _kind(names, alphabet, text), rule, int(digits))
-
-
-def _majority(alphabet: Alphabet, text: str, names: str | None) -> Property:
-    return CountProperty(alphabet, _kind(names or alphabet[-1], alphabet, text))
-
-
-def _half(alphabet: Alphabet, text: str, names: str) -> Property:
-    return CountProperty(alphabet, _kind(names, alphabet, text), "at least half")
-
-
-def _parity(alphabet: Alphabet, text: str, which: str, names: str) -> Property:
-    return CountProperty(alphabet, _kind(names, alphabet, text), "remainder", int(which == "odd"))
+def _count(alphabet: Alphabet, text: str, rule: str, names: str | None, number: int = 0) -> Property:
+    return CountProperty(alphabet, _kind(names or alphabet[-1], alphabet, text), " ".join(rule.split()), number)
 
 
 def _equal(alphabet: Alphabet, text: str, *names: str) -> Property:
@@ -140,10 +123,16 @@ def _end(alphabet: Alphabet, text: str, which: str, names: str) -> Property:
 READERS: tuple[tuple[str, Callable[..., Property]], ...] = (
     (r"regex:\s*(.*)", lambda alphabet, _, rest: RegularProperty(alphabet, automaton_of(rest, alphabet))),
     (r"automaton:\s*(.*)", lambda alphabet, _, path: RegularProperty(alphabet, read_automaton(Path(path), alphabet))),
-    (r"majority(?:\s+of\s+(.+))?", _majority),
-    (r"(even|odd)\s+number\s+of\s+(.+)", _parity),
-    (r"at\s+least\s+half\s+of\s+(.+)", _half),
-    (r"(at\s+least|at\s+most|exactly)\s+([0-9]+)\s+of\s+(.+)", _counted),
+    (r"(majority)(?:\s+of\s+(.+))?", _count),
+    (
+        r"(even|odd)\s+number\s+of\s+(.+)",
+        lambda alphabet, text, which, names: _count(alphabet, text, "remainder", names, int(which == "odd")),
+    ),
+    (r"(at\s+least\s+half)\s+of\s+(.+)", _count),
+    (
+        r"(at\s+least|at\s+most|exactly)\s+0*([0-9]{1,9})\s+of\s+(.+)",
+        lambda alphabet, text, rule, number, names: _count(alphabet, text, rule, names, int(number)),
+    ),
     (r"equal\s+numbers\s+of\s+(.+)\s+and\s+(.+)", _equal),
     (r"(first|last)\s+is\s+(.+)", _end),
 )

@@ -1,5 +1,3 @@
-from keyhole.prover.caveats import assumptions as assumptions
-from keyhole.prover.caveats import warnings as warnings
 from keyhole.prover.certificate import ModelCertificate as ModelCertificate
 from keyhole.prover.certificate import Terms as Terms
 from keyhole.prover.certification import certificate_of as certificate_of

@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 
 SET_ASIDE = 0.01  # the share of δ kept, before anything is seen, for a disagreement rate found by sampling
 
+OF_WEIGHTS = (
+    "the model is the function its weights define in exact arithmetic; proofs and counterexamples allow for all "
+    "rounding on the way, rates and errors on a sample are counted in double precision"
+)
+ARITHMETIC = (
+    "proofs assume that double precision follows IEEE 754 (rounding to nearest, small numbers not flushed to zero), "
+    "and that the linear-algebra library adds n products with an error of at most γ_n = n·u/(1 − n·u) times the sum of "
+    "their sizes, u = 2^−53"
+)
+OF_TABLES = (
+    "the model is the function that its tables of scores and values, taken as exact, define; rates and errors on a "
+    "sample are counted in double precision"
+)
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -160,3 +174,53 @@ class ModelCertificate:
         if self.wrong_share is not None and self.wrong_share.drawn:
             parts["wrong share"] = self.terms.delta
         return parts
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return warnings about the model, the data or the description."""
+        sentences = []
+        errors, constant = self.model_errors, self.constant_errors
+        if errors and constant is not None and errors >= constant:
+            described = ", their description" if self.described is not None else ""
+            sentences.append(
+                f"the model errs on {errors:,} inputs of its own training set, and always answering the same errs on "
+                f"{constant:,}. It learned nothing from these data, or the weights{described} and the data do not "
+                "belong together."
+            )
+        if self.described is not None and not self.described.get("probes"):
+            sentences.append(
+                "the description of the weights was not tested: add outputs of the original model as probes."
+            )
+        for whose, repeats in (("sample", self.repeats), ("inputs set aside", self.held_out_repeats)):
+            if repeats is not None and repeats.refuted:
+                sentences.append(
+                    f"the {whose}: {repeats.says(self.terms.law)}. They are not independent draws of that law. "
+                    "Copies of a row are counted once; where all rows together say worse, that is taken. Give each row "
+                    "as often as it was drawn."
+                )
+        return tuple(sentences)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Return every assumption, a sentence each."""
+        noise = self.terms.noise
+        sentences = [
+            f"inputs are {self.terms.law} (a proof on all inputs does not need this)"
+            + ("" if not self.doubt else f", which is in doubt: {self.doubt}"),
+            OF_WEIGHTS if self.of_weights else OF_TABLES,
+            ARITHMETIC,
+            *self.assumed,
+        ]
+        if self.judgement is not None:
+            labelled = f"with {noise}, so its labels are not the target's" if noise else "labelled by one target"
+            drawn_like = "new inputs and labels are drawn like it" if noise else "new inputs are drawn like it"
+            copied = self.repeats is not None and self.repeats.refuted
+            drawn_rows = "the distinct rows of the sample are" if copied else "the sample is"
+            sentences.append(f"{drawn_rows} independent draws, {labelled}; {drawn_like}")
+            if self.terms.accepted < 1:
+                sentences.append(
+                    f"training sets were redrawn and kept with probability {self.terms.accepted:g}; δ is paid for it"
+                )
+        if self.identification is not None:
+            sentences.append(self.identification.assumption)
+        return tuple(sentences)

@@ -36,7 +36,7 @@ def test_the_true_rate(law, rate):
 @pytest.mark.slow
 def test_blocks_and_seeds():
     """Every input is counted once, however many positions force it into blocks; another seed draws others."""
-    model, junta = planted(junta_of("x1"), 4000), junta_of("x2")
+    model, junta = planted(junta_of("x1"), 2000), junta_of("x2")
     one, two = (
         sampled_disagreement(Evaluator(model), junta, uniform_law(2), delta=0.01, inputs=9000, seed=seed)
         for seed in (0, 1)
