@@ -41,10 +41,9 @@ def test_a_curve_is_printed_as_json_and_drawn(table, tmp_path):
     ("words", "sentence"),
     [
         (("--target", "ill"), "has no column 'ill'"),
-        (("--positive", "maybe"), "has no 'maybe'"),
+        (("--target", "well=maybe"), "has no 'maybe'"),
         (("--accuracy", "95"), "such as 0.95"),
         (("--irrelevant", "many"), "is not a whole number"),
-        (("--certify",), "without a transformer"),
         (("--out", "curve.doc"), "must end in"),
     ],
 )

@@ -8,16 +8,13 @@ import typer
 from keyhole.cli.arguments import counts, file_place, names
 
 DATA = "A .csv with a row per sample, with or without a header; or .npz: inputs and labels."
-TARGET = "The column to predict, by its name or its number from 1; the last if not given."
+TARGET = "The column to predict, by name or number from 1, or COL=CLASS for one class of many; else the last."
 LEARNER = "Learners, between commas: sklearn:logistic, sklearn:lasso, sklearn:tree, sklearn:forest, transformer, …"
 
 
 def curve_command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help=DATA)],
     target: Annotated[str, typer.Option(help=TARGET, metavar="COL")] = "",
-    positive: Annotated[
-        str, typer.Option(help="The class to predict; all others count as its opposite.", metavar="CLASS")
-    ] = "",
     learner: Annotated[str, typer.Option(help=LEARNER, metavar="LIST")] = "sklearn:logistic",
     accuracy: Annotated[
         float | None, typer.Option(help="Say how many rows this accuracy takes, such as 0.95.", metavar="A")
@@ -26,9 +23,6 @@ def curve_command(
         str, typer.Option(help="Repeat with so many irrelevant columns appended, such as 30,300.", metavar="LIST")
     ] = "",
     splits: Annotated[int, typer.Option(help="Random splits into rows to learn from and rows held out.", min=2)] = 20,
-    certify: Annotated[
-        bool, typer.Option("--certify", help="Train the transformer on every row, as bits, and certify it.")
-    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
@@ -45,9 +39,9 @@ def curve_command(
 
       keyhole curve patients.csv --target ill --accuracy 0.95
 
-      keyhole curve table.csv --irrelevant 100 --learner transformer,sklearn:lasso
+      keyhole curve table.csv --irrelevant 100 --learner sklearn:lasso
 
-      keyhole curve digits.csv --target digit --positive 8 --out digits.png
+      keyhole curve digits.csv --target digit=8 --out digits.png
     """
     from keyhole.apps.tables.curve import Curve, curve
     from keyhole.apps.tables.table import read_table
@@ -57,14 +51,14 @@ def curve_command(
     if out is not None:
         Curve.require_ending(out)
     more = counts(irrelevant) if irrelevant else []
+    column, _, positive = target.partition("=")
     with view_progress("reading") as watch:
         answer = curve(
-            read_table(data, target, positive),
+            read_table(data, column, positive),
             names(learner),
             accuracy=accuracy,
             irrelevant=more,
             splits=splits,
-            certify=certify,
             watch=watch,
         )
     print_answer(answer, as_json=json)

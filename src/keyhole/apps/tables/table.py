@@ -172,8 +172,8 @@ def _two_classes(classes: list[str], positive: str, name: str, where: str) -> tu
         raise DataError(f"{where} has {known[0]!r} in every row of its target {name!r}: there is nothing to learn.")
     if len(known) > 2 and not positive:
         raise DataError(
-            f"{where} has {len(known)} classes in its target {name!r} ({shown}); say by `positive` which one is to be "
-            "told from the others."
+            f"{where} has {len(known)} classes in its target {name!r} ({shown}); say which one is to be told from "
+            "the others: `positive`, or --target COL=CLASS."
         )
     chosen = positive or known[-1]
     return np.array([each == chosen for each in classes]), chosen
