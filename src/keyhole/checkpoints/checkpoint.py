@@ -45,7 +45,7 @@ class AttentionHead:
 
 @dataclass(frozen=True, eq=False)
 class RowNorm:
-    """What normalises a row: "layer" divides by the deviation about the mean, "rms" by the root mean square,
+    """A norm of rows: "layer" divides by the deviation about the mean, "rms" by the root mean square,
 
     "centred" only takes the mean away, and "batch" uses a stored mean and variance; then gain and bias.
     """
@@ -58,7 +58,7 @@ class RowNorm:
     variance: Vector | None = None
 
     def __call__(self, rows: Float[np.ndarray, "... d"]) -> Float[np.ndarray, "... d"]:
-        """Every row normalised."""
+        """Normalise every row."""
         out: np.ndarray
         if self.kind == "batch" and self.mean is not None and self.variance is not None:
             out = (rows - self.mean) / np.sqrt(self.variance + self.eps)
@@ -124,7 +124,7 @@ class FeedForwardPart:
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingPart:
-    """What becomes of the input: tables of token, position and segment vectors, or a map of features; then a norm.
+    """Tables of token, position and segment vectors, or a map of features; then a norm.
 
     A token table of another width than the model's goes through `widen`. Row `offset` of the position table belongs to
     the first token.
@@ -142,7 +142,7 @@ class EmbeddingPart:
 
 @dataclass(frozen=True)
 class PositionCode:
-    """How a model knows positions: "learned" (a table), "rotary" (queries and keys are turned), "none", "unknown"."""
+    """The code of positions: "learned" (a table), "rotary" (queries and keys are turned), "none", "unknown"."""
 
     kind: str
     base: float | None = None  # rotary: angles are t · base^(−2i/k)
@@ -268,34 +268,34 @@ class Checkpoint:
 
     @cached_property
     def embedding(self) -> EmbeddingPart:
-        """What becomes of the input."""
+        """The tables and maps before the first layer."""
         part: EmbeddingPart = self.read("embedding")
         return part
 
     @cached_property
     def final_norm(self) -> RowNorm | None:
-        """The norm after the last layer, where there is one."""
+        """The norm after the last layer, if there is one."""
         norm: RowNorm | None = self.read("final_norm")
         return norm
 
     @cached_property
     def unembedding(self) -> Affine | None:
-        """The map from the last rows to logits, or to classes; the token table turned round where the two are tied."""
+        """The map from the last rows to logits or classes; the transposed token table if the two are tied."""
         part: Affine | None = self.read("unembedding")
         return part
 
     @property
     def distinct_layers(self) -> tuple[int, ...]:
-        """The first layer, from 0, of each set of weights: all layers where none are shared."""
+        """The first layer, from 0, of each set of weights; all layers if none are shared."""
         return tuple(sorted(self.layers.stored.index(each) for each in set(self.layers.stored)))
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Tensors of which the family knows nothing: what the model computes may depend on them."""
+        """Tensors that the family does not know; the model may depend on them."""
         return tuple(each.name for each in self.unused if not each.known)
 
     def require_complete(self) -> None:
-        """Refuse to go on where a tensor has no known place, or the file does not say how its parts are wired."""
+        """Refuse a tensor without a known place, and a file that does not say how its parts are wired."""
         if self.unknown:
             raise CheckpointError(
                 f"{self.source}: {', '.join(self.unknown[:3])} has no place in {self.architecture}, so what the model "
@@ -308,7 +308,7 @@ class Checkpoint:
             )
 
     def require_own_function(self) -> None:
-        """Refuse to prove anything where the family's own code may load another function than the one read."""
+        """Refuse a checkpoint that the family's own code may load as another function than the one read."""
         if self.doubts:
             raise CheckpointError(
                 f"{self.source} was to be proved as the model that {self.architecture}'s own code loads, and "

@@ -42,7 +42,7 @@ class Prepared:
     number_format: type[np.floating]  # of the rows and of all that is computed with them
 
     def embed(self, tokens: Int[np.ndarray, "T"], positions: Int[np.ndarray, "T"] | None = None) -> np.ndarray:
-        """The rows of tokens at their places, (T, d); with `positions`, at those places instead (each from 0)."""
+        """Return the rows (T, d) of tokens at places 0, 1, 2, …, or at `positions`."""
         part = self.checkpoint.embedding
         if part.tokens is None:
             raise DataError(f"{self.checkpoint.source} reads no tokens: it has a map of features; give those.")
@@ -59,7 +59,7 @@ class Prepared:
     def embed_features(
         self, features: Float[np.ndarray, "n f"], positions: Int[np.ndarray, "T"] | None = None
     ) -> np.ndarray:
-        """The rows of patches of an image, of points, or (where there is no map of features) of the rows themselves."""
+        """Return the rows of patches or points; a model without a map of features takes rows as they are."""
         part = self.checkpoint.embedding
         width = self.checkpoint.sizes.width if part.features is None else part.features.inputs
         if part.tokens is not None or features.ndim != 2 or features.shape[1] != width:
@@ -71,7 +71,7 @@ class Prepared:
         return self._placed(rows if part.cls is None else np.concatenate([part.cls, rows]), part, positions)
 
     def _placed(self, rows: np.ndarray, part: EmbeddingPart, positions: np.ndarray | None) -> np.ndarray:
-        """Rows with the vectors of their places, normed, and widened to the model's width."""
+        """Add the vectors of their places to rows, norm them, and widen them to the model's width."""
         if part.positions is not None:
             places = part.offset + (np.arange(len(rows)) if positions is None else np.asarray(positions))
             if len(places) != len(rows) or places.min() < 0 or places.max() >= len(part.positions):
@@ -91,7 +91,7 @@ class Prepared:
         places: Int[np.ndarray, "T"] | None = None,
         inside: LookInside | None = None,
     ) -> Rows:
-        """The last rows, after the final norm; `look` sees each layer's maps, `inside` its queries, keys and values.
+        """Return the last rows, after the final norm; `look` sees each layer's maps, `inside` what scores read.
 
         Keys that are not `visible` have no weight (rows that only fill up a batch). `places` are the positions of
         rotary models, 0, 1, 2, … if not given. With a causal model row t attends to rows 0 … t.
@@ -156,11 +156,11 @@ def _attend(part: Attention, query: Heads, key: Heads, value: Heads, hidden: np.
 
 
 def prepare(checkpoint: Checkpoint, *, single: bool = False) -> Prepared:
-    """A checkpoint made ready to run; refused where something of it is unknown, so that no map is a guess.
+    """Read every layer once, ready to run; refuse a checkpoint with an unknown part, so that no map is a guess.
 
-    It is the caller's word that rows have positions where the file says nothing of them (a stock
-    torch.nn.TransformerEncoder): such a model is given rows, not tokens. With `single` it computes in single precision,
-    in about half the time; maps then differ by about 1e-6.
+    A file that does not say how the model knows positions (a stock torch.nn.TransformerEncoder) takes rows, not tokens,
+    and the caller adds positions to them. With `single` it computes in single precision, in about half the time; maps
+    then differ by about 1e-6.
     """
     checkpoint.require_complete()
     code = checkpoint.positions
@@ -203,13 +203,13 @@ def _same(rows: np.ndarray) -> np.ndarray:
 
 
 def _split(rows: np.ndarray, bias: np.ndarray | None, heads: int) -> np.ndarray:
-    """(batch, T, heads · k) as (batch, heads, T, k)."""
+    """Turn (batch, T, heads · k) into (batch, heads, T, k)."""
     rows = rows if bias is None else rows + bias
     return rows.reshape(*rows.shape[:2], heads, -1).transpose(0, 2, 1, 3)
 
 
 def _fed(part: FeedForwardPart, rows: np.ndarray) -> np.ndarray:
-    """The feed-forward part of rows."""
+    """Apply the feed-forward part to rows."""
     activate = ACTIVATIONS[str(part.activation)]
     inner = part.inner(rows)
     hidden = activate(inner) if part.gate is None else activate(part.gate(rows)) * inner
@@ -219,7 +219,7 @@ def _fed(part: FeedForwardPart, rows: np.ndarray) -> np.ndarray:
 def _rotation(
     checkpoint: Checkpoint, T: int, places: np.ndarray | None, kind: type[np.floating]
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Cosines and sines by which rotary models turn queries and keys: t · base^(−2i/r), r the coordinates turned."""
+    """Return the cosines and sines of t · base^(−2i/r), where rotary models turn r coordinates."""
     code = checkpoint.positions
     if code.kind != "rotary" or code.base is None:
         return None
@@ -229,7 +229,7 @@ def _rotation(
 
 
 def _turned(rows: np.ndarray, turn: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Coordinates i and i + r/2 of each row turned by its angle; those beyond r stay."""
+    """Turn coordinates i and i + r/2 of each row by its angle; keep those beyond r."""
     cosines, sines = turn
     half = cosines.shape[1]
     one, two, rest = rows[..., :half], rows[..., half : 2 * half], rows[..., 2 * half :]

@@ -19,12 +19,12 @@ def load_checkpoint(
     architecture: Architecture | str | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> Checkpoint:
-    """The weights of a model, in one form for all families; nothing of the files is run, and torch is not needed.
+    """Read the weights of a model, in one form for all families; nothing of the files is run.
 
     `source` is a folder with a config.json and weights (safetensors, or torch's, in one file or several), one file of
-    weights, the name of a packaged model (minilm, rxnmapper), or named arrays. The family is told by the configuration,
-    or by the names of the tensors, or given as a name or an `Architecture` of one's own. `config` adds settings that no
-    file says, such as {"num_attention_heads": 4}.
+    weights, the name of a packaged model (minilm, rxnmapper), or named arrays. The configuration or the
+    names of the tensors say the family; otherwise give its name, or an `Architecture`. `config` adds settings that the
+    files lack, such as {"num_attention_heads": 4}.
 
     >>> import numpy as np
     >>> names = ("W_Q", "W_K", "W_V", "W_O")

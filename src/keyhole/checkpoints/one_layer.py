@@ -42,7 +42,7 @@ ACTIVATIONS: Mapping[str, Activation] = {
 
 @dataclass(frozen=True)
 class Frame:
-    """How a word is shown, and where the answer is read; tokens by their number.
+    """The tokens around a word, and the one at which the answer is read; tokens by their number.
 
     `before` and `after` are the constant tokens around the word. The answer is read at the last token: the last of
     `after`, or, where that is empty, the last symbol of the word; with `read_first`, at the first token of `before`.
@@ -55,11 +55,11 @@ class Frame:
 
     @property
     def at_symbol(self) -> bool:
-        """Whether the answer is read at the last symbol of the word."""
+        """True if the answer is read at the last symbol of the word."""
         return not self.after and not self.read_first
 
     def tokens(self, word: tuple[int, ...]) -> tuple[int, ...]:
-        """All tokens of a word of symbols, as the model gets them."""
+        """Return all tokens of a word of symbols, as the model gets them."""
         return (*self.before, *(self.alphabet[symbol] for symbol in word), *self.after)
 
 
@@ -81,7 +81,7 @@ def framed_model(
     *,
     last: int | None = None,
 ) -> FramedModel:
-    """The model that shows words of a length in the frame, with a read-out of its own.
+    """Return the model of words of one length in the frame, with a read-out of its own.
 
     `weight` and `bias` are the read-out, a difference of two logits for instance (`logit_difference`). Where the answer
     is read at the last symbol, `last` says which symbol that is, and the model's word is the symbols before it.
@@ -122,9 +122,9 @@ def framed_model(
 def logit_difference(
     checkpoint: Checkpoint, wanted: int | Sequence[int], rival: int | Sequence[int] | None
 ) -> tuple[Float[np.ndarray, "d"], float]:
-    """The read-out whose sign says which of two logits is larger, or, without a rival, the sign of one.
+    """Return the read-out whose sign says which of two logits is larger, or, without a rival, the sign of one.
 
-    Of several tokens the mean of their logits is meant.
+    Several tokens stand for the mean of their logits.
     """
     out = checkpoint.unembedding
     if out is None:
@@ -147,7 +147,7 @@ def _tokens(which: int | Sequence[int]) -> list[int]:
 
 
 def require_one_layer(checkpoint: Checkpoint) -> Layer:
-    """The layer of a model that can be tabulated, or one sentence on why it cannot."""
+    """Return the layer of a model that can be tabulated; refuse any other model."""
     checkpoint.require_complete()
     checkpoint.require_own_function()
     if len(checkpoint.layers) != 1:
@@ -169,7 +169,7 @@ def require_one_layer(checkpoint: Checkpoint) -> Layer:
 
 
 def _rows(checkpoint: Checkpoint, shown: list[tuple[int, ...]]) -> tuple[list[np.ndarray], int]:
-    """The vectors that each place can show, and how many numbers of them were rounded when they were added."""
+    """Return the vectors that each place can show, and how many of their numbers were rounded when they were added."""
     embedding = checkpoint.embedding
     tokens, places = embedding.tokens, embedding.positions
     assert tokens is not None  # noqa: S101  (asked before)
@@ -200,7 +200,7 @@ def _rows(checkpoint: Checkpoint, shown: list[tuple[int, ...]]) -> tuple[list[np
 
 
 def _sum(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, int]:
-    """A sum in double precision, and how many entries of it are not exact (Knuth's two-sum)."""
+    """Return a sum in double precision, and how many entries of it are not exact (Knuth's two-sum)."""
     total = one + other
     back = total - one
     return total, int(np.count_nonzero((one - (total - back)) + (other - back)))

@@ -68,7 +68,7 @@ def compared_with_own_code(
 
 
 def _words(checkpoint: Checkpoint, frame: Frame, lengths: Sequence[int], seed: int) -> list[np.ndarray]:
-    """Random words in their frame, of the shortest length and of the longest that is not too long."""
+    """Draw random words in their frame, of the shortest length and of the longest that is not too long."""
     places = checkpoint.embedding.positions
     most = LONGEST if places is None else len(places) - checkpoint.embedding.offset - len(frame.tokens(()))
     fit = [length for length in lengths if length <= min(LONGEST, most)]
@@ -78,7 +78,7 @@ def _words(checkpoint: Checkpoint, frame: Frame, lengths: Sequence[int], seed: i
 
 
 def _their_logits(folder: Path) -> tuple[Callable[[np.ndarray], Float[np.ndarray, "T outputs"]] | None, str]:
-    """The logits of transformers' own model in double precision, its weights as it loads them; and its version."""
+    """Return the logits of transformers' model in double precision, its weights as it loads them; and its version."""
     import torch  # noqa: PLC0415  (an extra)
     import transformers  # noqa: PLC0415  (an extra)
 

@@ -40,7 +40,7 @@ PACKAGED = {
 
 
 def packaged_folder(name: str) -> Path:
-    """The folder of a packaged model; where it is not installed, the command that brings it is said."""
+    """Return the folder of a packaged model; refuse an absent one with the command that installs it."""
     model = PACKAGED[name]
     try:
         folder = Path(str(distribution(model.package).locate_file(model.folder)))

@@ -30,7 +30,7 @@ HOW = 'give {"inputs": [[0, 1, …], …], "outputs": [0.5, …]}'
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many inputs were compared, the largest deviation, and whether that is a test.
+    """The number of inputs compared, the largest deviation, and why that is no test, if it is none.
 
     The deviation is a share of what the read-out adds up; of two logits, of what their difference adds up, their
     rounding in single precision put in so that `TOLERANCE` is allowed there too. `untested`
@@ -80,7 +80,7 @@ def require_agreement(model: Model, probes: Any, readout: Float[np.ndarray, "out
 
 
 def _rounding(readout: Float[np.ndarray, "outputs d1"], terms: Float[np.ndarray, "d1"]) -> float:
-    """How far single precision may stray when it adds up two logits and subtracts them.
+    """Bound the error of single precision when it adds up two logits and subtracts them.
 
     Statement  A sum of n products strays by at most n u/(1 − n u) Σ|w_i x_i|, in any order, and a difference by u of
                itself.
@@ -100,7 +100,7 @@ def _require_near(where: str, found: float, wanted: float, allowed: float) -> No
 
 
 def _untested(read: _Probes, allowed: float, rounded: float) -> str:
-    """Why outputs that agree say nothing of the description, or nothing."""
+    """Return why outputs that agree do not test the description; empty if they do."""
     different, spread = len(np.unique(read.inputs, axis=0)), float(np.ptp(read.decided))
     if different < FEWEST:
         return f"{different} different input{'' if different == 1 else 's'} came with outputs, and {FEWEST} are needed"
@@ -120,7 +120,7 @@ def _untested(read: _Probes, allowed: float, rounded: float) -> str:
 
 
 def _final_row(model: Model, sequence: Shaped[np.ndarray, "T"]) -> Float[np.ndarray, "d"]:
-    """The row of [CLS] after the only layer, before the read-out and its norm."""
+    """Return the row of [CLS] after the only layer, before the read-out and its norm."""
     wiring, rows = model.blocks[0].wiring, embed_tokens(model.embedding, sequence)
     seen = wiring.enter(rows)
     mixed = tuple(attend(head, seen, seen[-1:]) for head in model.blocks[0].heads)
@@ -128,7 +128,7 @@ def _final_row(model: Model, sequence: Shaped[np.ndarray, "T"]) -> Float[np.ndar
 
 
 def _read(model: Model, probes: Any, outputs: int) -> _Probes:
-    """The inputs and the outputs, as numbers."""
+    """Return the inputs and the outputs as numbers."""
     if not isinstance(probes, Mapping) or set(probes) != {"inputs", "outputs"}:
         raise CheckpointError(f"The description's probes are {_short(probes)}; {HOW}.")
     try:

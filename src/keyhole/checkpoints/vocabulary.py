@@ -18,7 +18,7 @@ class Vocabulary:
     numbers: Mapping[str, int]
 
     def number(self, name: str) -> int:
-        """The number of a token: by its name, or, where no token has that name, as it is written."""
+        """Return the number of a token by its name; without names, a token is written as its number."""
         if name in self.numbers:
             return self.numbers[name]
         if name.isdecimal() and len(name) < 10 and not self.numbers:
@@ -29,12 +29,12 @@ class Vocabulary:
         raise ArgumentError(f"The model has no token named {name!r}; its tokens are {some}, ….")
 
     def name(self, number: int) -> str:
-        """The name of a token, or its number."""
+        """Return the name of a token, or its number."""
         return next((name for name, found in self.numbers.items() if found == number), str(number))
 
 
 def read_vocabulary(source: str | Path) -> Vocabulary:
-    """The vocabulary of a folder: vocab.json, tokenizer.json or vocab.txt, the first that is there and readable."""
+    """Read the vocabulary of a folder: vocab.json, tokenizer.json or vocab.txt, the first that is readable."""
     folder = Path(source) if Path(source).is_dir() else Path(source).parent
     for name, reader in (("vocab.json", _flat), ("tokenizer.json", _nested), ("vocab.txt", _lines)):
         path = folder / name

@@ -35,7 +35,7 @@ class Sentence:
 
 
 def read_conllu(path: str | Path) -> tuple[Sentence, ...]:
-    """The sentences of a CoNLL-U file; lines of multi-word tokens (1-2) and empty nodes (1.1) are left out."""
+    """Read the sentences of a CoNLL-U file; skip lines of multi-word tokens (1-2) and empty nodes (1.1)."""
     try:
         text = read_text(Path(path))
     except OSError as error:
@@ -85,7 +85,7 @@ class Agreement:
     count: int  # inputs
 
     def of(self, label: str) -> "Agreement":
-        """The pairs of one label."""
+        """Return the pairs of one label."""
         chosen = self.labels == label
         return Agreement(
             self.inputs[chosen], self.labels[chosen], self.offsets[chosen], self.correct[chosen], self.count
@@ -93,7 +93,7 @@ class Agreement:
 
 
 def word_maps(maps: Float[np.ndarray, "heads T T"], words: Int[np.ndarray, "T"]) -> Float[np.ndarray, "heads W W"]:
-    """Maps between words: summed over the pieces attended to, averaged over those that attend; rows of no word go."""
+    """Return maps between words: summed over the pieces attended to, averaged over those that attend."""
     member = (words[:, None] == np.arange(words.max() + 1)).astype(maps.dtype)
     return np.asarray((member / member.sum(axis=0)).T @ maps @ member)
 
@@ -101,7 +101,7 @@ def word_maps(maps: Float[np.ndarray, "heads T T"], words: Int[np.ndarray, "T"])
 def agreement(
     model: Prepared, lengths: Sequence[int], give: Callable[[int], Example], watch: Watch = ignore
 ) -> Agreement:
-    """Which maps point at each word's target, over inputs of these lengths; only yes and no are kept."""
+    """Find the maps that point at each word's target, over inputs of these lengths."""
     sizes = model.checkpoint.sizes
     inputs, labels, offsets, correct = [], [], [], []
     done = 0
@@ -135,7 +135,7 @@ def agreement(
 def resampled(
     columns: Float[np.ndarray, "pairs columns"], inputs: Int[np.ndarray, "pairs"], resamples: int, seed: int
 ) -> Float[np.ndarray, "resamples columns"]:
-    """Shares of each column over inputs drawn with replacement, all pairs of an input together.
+    """Return shares of each column over inputs drawn with replacement, all pairs of an input together.
 
     Inputs without a pair change no share, so that only those with one are drawn.
     """

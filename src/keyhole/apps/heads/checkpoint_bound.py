@@ -30,7 +30,7 @@ class CheckpointBound(Bound):
     not_covered: tuple[str, ...] = ()
 
     def lines(self, show: Show) -> None:
-        """Say what it is a bound of; then as any bound."""
+        """Say whose bound it is; then show it as any bound."""
         show.line(STAND_IN)
         if self.stand_in is not None:
             show.line(f"{self.stand_in.sentence}.")
@@ -48,7 +48,7 @@ def checkpoint_bound(
     config: str | Path | Mapping[str, Any] | None = None,
     **more: Any,
 ) -> CheckpointBound | FixedQueryBound:
-    """What norms guarantee beside a checkpoint after so many samples.
+    """Bound the gap of a checkpoint, or of its stand-in, after so many samples.
 
     Of one layer that reads images at [CLS], with norms that only centre, it is a bound for the network itself. Of any
     other it is one of a stand-in, which has the network's W_QK and W_OV, and a projection on a ball where the network
@@ -75,7 +75,7 @@ def checkpoint_bound(
 
 
 def _fixed_query(checkpoint: Checkpoint) -> FixedQueryLayer | None:
-    """The layer in fixed coordinates of a checkpoint that reads features at [CLS] in one layer; None of any other."""
+    """Return the layer in fixed coordinates of a checkpoint that reads features at [CLS] in one layer, or None."""
     if len(checkpoint.layers) > 1 or checkpoint.embedding.cls is None:
         return None
     try:

@@ -323,7 +323,7 @@ def stand_in_bound(
     delta: Real = 0.01,
     accepted: Real | None = None,
 ) -> StandInBound:
-    """Theorem D for the stand-in, by how much it is vacuous, and the share of each layer in its capacity.
+    """Evaluate Theorem D for the stand-in: by how much it is vacuous, and the share of each layer in its capacity.
 
     The norms count as if they had been fixed beforehand; to have looked at them costs more, so `orders` is the least
     that is wanting. Where training sets were redrawn and kept with probability `accepted`, every number is computed at

@@ -18,7 +18,7 @@ CONTROLS: Mapping[str, str] = {
 
 
 def controlled(model: Prepared, control: str, seed: int = 0) -> Prepared:
-    """The model with weights of a control; its embeddings, norms and sizes stay."""
+    """Return the model with weights of a control; its embeddings, norms and sizes stay."""
     rng = np.random.default_rng(seed)
     change = _shuffled if control == "shuffled" else _redrawn
     return replace(model, layers=tuple(change(layer, rng) for layer in model.layers))

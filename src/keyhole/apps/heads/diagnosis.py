@@ -1,4 +1,4 @@
-"""How well a head is described as estimating the mean of the value given the key.
+"""A head beside estimators of the mean of the value given the key.
 
 The pairs (key, value) of a head are data. Half of the tokens choose each estimator's settings, by leaving one out; the
 other half, held out, is predicted at its keys. Beside it stands how near each fit comes to the head's own outputs at
@@ -39,7 +39,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What estimating the conditional mean explains of a head."""
+    """A head beside estimators of the conditional mean of its values."""
 
     tokens: int
     queries: int
@@ -53,12 +53,12 @@ class Diagnosis:
 
     @property
     def informative(self) -> bool:
-        """Whether the best fit beats the mean of the values by two standard errors: keys then tell of values."""
+        """True if the best fit beats the mean of the values by two standard errors: keys then tell of values."""
         return self.best.unexplained < self.fits[0].unexplained - 2 * self.best.standard_error
 
     @property
     def excess(self) -> float:
-        """What the head misses of held-out values beyond the best fit, as a share of their spread."""
+        """The share of held-out values' spread that the head misses beyond the best fit."""
         return self.own.unexplained - self.best.unexplained
 
 

@@ -187,7 +187,7 @@ def head_estimator(
 def _diagnose(
     model: Prepared, data: HeadData, index: int, kept: Mapping[tuple[int, int], list[Diagnosis]], seed: int
 ) -> None:
-    """Every head that is asked, on one input; one whose numbers are beyond what can be fitted is left out there."""
+    """Diagnose every head that is asked on one input; skip one whose numbers cannot be fitted there."""
     queries = slice(-1, None) if model.checkpoint.causal else slice(None)
 
     def inside(layer: int, query: np.ndarray, key: np.ndarray, value: np.ndarray) -> None:
@@ -206,7 +206,7 @@ def _diagnose(
 
 
 def _estimated(layer: int, head: int, found: Sequence[Diagnosis]) -> EstimatedHead:
-    """Averages over inputs."""
+    """Average over inputs."""
     if not found:
         nothing = dict.fromkeys(FAMILIES, 1.0)
         return EstimatedHead(layer, head, "not asked", 0, 0, None, 0, nothing, 1.0, 1.0)

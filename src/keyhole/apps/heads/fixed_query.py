@@ -36,7 +36,7 @@ class FixedQueryLayer:
     numbers: int  # that the checkpoint has for it
 
     def rows(self, features: Float[np.ndarray, "count f"]) -> Float[np.ndarray, "tokens n"]:
-        """The tokens of one input: [CLS] first, then its features in order."""
+        """Return the tokens of one input: [CLS] first, then its features in order."""
         rows = np.zeros((self.tokens, self.features + self.tokens + 1))
         rows[1:, : self.features] = features
         rows[:, self.features : -1] = np.eye(self.tokens)
@@ -44,7 +44,7 @@ class FixedQueryLayer:
         return rows
 
     def __call__(self, features: Float[np.ndarray, "count f"]) -> Float[np.ndarray, "classes"]:
-        """The logits of one input."""
+        """Return the logits of one input."""
         rows = self.rows(features)
         scores = rows @ self.queries.T
         weights = np.exp(scores - scores.max(axis=0))
@@ -53,7 +53,7 @@ class FixedQueryLayer:
         return np.asarray(self.shift + np.einsum("hn,hnc->c", pooled, self.lines) + units @ self.weights)
 
     def path(self, first: int, second: int) -> float:
-        """P of the difference of two classes' logits.
+        """Return P of the difference of two classes' logits.
 
         Statement  P = Σ_j |w_j| Σ_h ‖v_hj‖ + Σ_h ‖l_h‖, where v_hj is e_hj, and l_h the line, for the head of the
                    largest norm with the constant on the last coordinate.
@@ -72,7 +72,7 @@ class FixedQueryLayer:
         return float(weights @ norms.sum(axis=0))
 
     def in_units_of(self, size: float) -> "FixedQueryLayer":
-        """The same function of features divided by a number, which the maps take over."""
+        """Return the same function of features divided by a number, which the maps take over."""
         scale = np.ones(self.queries.shape[1])
         scale[: self.features] = size
         return replace(
@@ -83,7 +83,7 @@ class FixedQueryLayer:
         )
 
     def steepest(self) -> tuple[int, int, float]:
-        """The two classes, from 0, whose difference has the largest P, and that P."""
+        """Return the two classes, from 0, whose difference has the largest P, and that P."""
         classes = len(self.shift)
         pairs = [(a, b) for a in range(classes) for b in range(a)] or [(0, 0)]
         paths = [self.path(a, b) for a, b in pairs]
@@ -92,7 +92,7 @@ class FixedQueryLayer:
 
 
 def fixed_query_layer(checkpoint: Checkpoint) -> FixedQueryLayer:
-    """A checkpoint in fixed coordinates; refused, with the reason, where it is not of this kind."""
+    """Return a checkpoint in fixed coordinates; refuse one that is not of this kind."""
     part, width = checkpoint.embedding, checkpoint.sizes.width
     layer = checkpoint.layers[0]
     feed = layer.feedforward
@@ -152,7 +152,7 @@ def fixed_query_layer(checkpoint: Checkpoint) -> FixedQueryLayer:
 
 
 def fixed_query_profile(layer: FixedQueryLayer, low: float, high: float) -> NormProfile:
-    """The norms of the layer for features in [low, high], of the two classes with the largest path norm.
+    """Return the norms of the layer for features in [low, high], of the two classes with the largest path norm.
 
     Features are counted in units of their largest norm, r = √f max(|low|, |high|). Tokens are then fixed before the
     data, so that no trained row is paid for; ‖x‖² ≤ 3, and two of them are apart by at most √(a²/r² + 2), where
@@ -196,7 +196,7 @@ def _cls(layer: FixedQueryLayer) -> np.ndarray:
 
 
 def _affine(norm: RowNorm | None, width: int, source: str) -> Affine:
-    """A norm as an affine map; refused where it divides."""
+    """Return a norm as an affine map; refuse one that divides."""
     if norm is None:
         return Affine(np.eye(width), None)
     if norm.kind != "centred":
@@ -208,14 +208,14 @@ def _affine(norm: RowNorm | None, width: int, source: str) -> Affine:
 
 
 def _through(rows: np.ndarray, part: Affine) -> np.ndarray:
-    """Rows of coordinates through an affine map; the last coordinate, 1 in every token, takes its bias."""
+    """Send rows of coordinates through an affine map; the last coordinate, 1 in every token, takes its bias."""
     out = rows @ part.weight
     out[-1] += _bias(part)
     return np.asarray(out)
 
 
 def _count(parts: tuple[Any, ...]) -> int:
-    """The numbers in all arrays of these parts, a layer by its heads and its other parts."""
+    """Count the numbers in all arrays of these parts."""
     total = 0
     for part in parts:
         if isinstance(part, np.ndarray):

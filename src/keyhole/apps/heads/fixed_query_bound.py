@@ -40,7 +40,7 @@ class FixedQueryBound(Bound):
     shrink: str = ""
 
     def lines(self, show: Show) -> None:
-        """Say what it is a bound of; then as any bound, and what would have to shrink."""
+        """Say whose bound it is; then show it as any bound, and what would have to shrink."""
         show.line(IS)
         show.line(
             f"Of all pairs of classes the largest path norm is P = {at_most(self.path)}, with pixels in units of a "
@@ -55,7 +55,7 @@ class FixedQueryBound(Bound):
 def fixed_query_bound(
     checkpoint: Checkpoint, layer: FixedQueryLayer, samples: Real, *, delta: Real = 0.01, **more: Any
 ) -> FixedQueryBound:
-    """What the norms of a one-layer network guarantee after so many samples, its trained norms paid for.
+    """Bound the gap of a one-layer network after so many samples; trained norms are paid for.
 
     The pixels, from 0 to 1, are scaled by image_mean and image_std of the settings. `more` goes to `bound`.
     """
@@ -87,7 +87,7 @@ def fixed_query_bound(
 
 
 def _range(checkpoint: Checkpoint) -> tuple[float, float]:
-    """The least and the largest number that a pixel becomes."""
+    """Return the least and the largest number that a pixel becomes."""
     parts = []
     for name in ("image_mean", "image_std"):
         stated = checkpoint.config.get(name)
@@ -106,7 +106,7 @@ def _range(checkpoint: Checkpoint) -> tuple[float, float]:
 
 
 def _shrink(stated: Guarantee, numbers: int, bits: int, occam: float) -> str:
-    """By how much the path norm and the description would have to shrink, norms counting as fixed beforehand."""
+    """Say by how much the path norm and the description would have to shrink, norms counting as fixed beforehand."""
     samples, sentences = stated.samples, []
     if stated.vacuous:
         path = float(stated.profile.path or 0.0)
@@ -136,7 +136,7 @@ def _shrink(stated: Guarantee, numbers: int, bits: int, occam: float) -> str:
 
 
 def _largest(fits: Callable[[float], bool]) -> float:
-    """The largest share of a norm, down to a billionth, with which a bound says something; 0 where none does."""
+    """Return the largest share of a norm, down to a billionth, with which a bound is not vacuous, or 0."""
     if not fits(1e-9):
         return 0.0
     low, high = 1e-9, 1.0

@@ -34,7 +34,7 @@ class HeadData:
     grid: tuple[int, int] | None = None  # of an image: its patches down and across, which are the last rows
 
     def first_alone(self) -> "HeadData":
-        """The same, where only the first row is looked at as a query."""
+        """Return the same inputs with the first row as the only query."""
 
         def give(index: int) -> Given:
             given = self.give(index)
@@ -163,7 +163,7 @@ def reads_images(checkpoint: Checkpoint) -> bool:
 
 
 def _channels(numbers: int) -> int:
-    """The channels of a square patch of so many numbers, one or three; 0 where it is no such square."""
+    """Return the channels of a square patch of so many numbers, one or three, or 0."""
     return next((n for n in (1, 3) if numbers >= n and isqrt(numbers // n) ** 2 * n == numbers), 0)
 
 
@@ -200,7 +200,7 @@ def _cut(model: Prepared, images: Images) -> tuple[np.ndarray, tuple[int, int]]:
 
 
 def _image_settings(model: Prepared) -> Mapping[str, Any]:
-    """How the model's images are scaled: its settings, over a preprocessor_config.json beside the weights."""
+    """Return how images are scaled: the model's settings, over a preprocessor_config.json beside the weights."""
     beside = Path(model.checkpoint.source)
     beside = (beside if beside.is_dir() else beside.parent) / "preprocessor_config.json"
     settings: Any = {}
@@ -213,7 +213,7 @@ def _image_settings(model: Prepared) -> Mapping[str, Any]:
 
 
 def _scaled(pixels: np.ndarray, scaling: Mapping[str, Any]) -> np.ndarray:
-    """Whole numbers from 0 to 255 as the model was trained on: a share of 255, minus image_mean, over image_std."""
+    """Scale pixels from 0 to 255 as in training: a share of 255, minus image_mean, over image_std."""
     parts = []
     for name in ("image_mean", "image_std"):
         stated = scaling.get(name)
@@ -260,7 +260,7 @@ def _row_data(model: Prepared, rows: Rows) -> HeadData:
 
 
 def _tokens(model: Prepared, tokens: np.ndarray, *, last: bool) -> HeadData:
-    """Inputs of tokens, with the last row, [CLS], or the first row of a causal model as the sink."""
+    """Return inputs of tokens; the sink is the last row, [CLS], or the first row of a causal model."""
     sinks = np.zeros(tokens.shape[1], dtype=bool)
     if last:
         sinks[-1] = True

@@ -1,7 +1,7 @@
-"""What every head does on data: how spread its weights are, how near it looks, and how much goes to sinks.
+"""Statistics of attention on data: how spread the weights are, how near, and how much goes to sinks.
 
-Of a row of weights a over the n keys that it may see, each number is averaged over the rows of an input, and inputs are
-then averaged, each counting once. Every number is there twice: with all keys, and with the sinks taken out (neither
+A row has weights a over the n keys that it may see. Each number is averaged over the rows of an input, and then over
+inputs, each counting once. Every number is there twice: with all keys, and with the sinks taken out (neither
 rows nor keys are sinks, and the weights of a row are divided by what is left of their sum).
 """
 
@@ -62,7 +62,7 @@ class HeadUse:
     ordered: bool  # whether rows are a sequence
 
     def mean(self, statistic: str, *, sinks: bool) -> Float[np.ndarray, "layers heads"]:
-        """A statistic averaged over the inputs that have it."""
+        """Average a statistic over the inputs that have it."""
         values = (self.kept if sinks else self.without)[..., NAMES.index(statistic)]
         there = ~np.isnan(values)
         counted = there.sum(axis=0)
@@ -70,7 +70,7 @@ class HeadUse:
         return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)
 
     def spread(self, statistic: str, *, sinks: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Its 5 % and 95 % quantiles over inputs."""
+        """Return its 5 % and 95 % quantiles over inputs."""
         values = (self.kept if sinks else self.without)[..., NAMES.index(statistic)]
         low, high = np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
         for at in np.ndindex(values.shape[1:]):
@@ -81,7 +81,7 @@ class HeadUse:
         return low, high
 
     def verdicts(self) -> tuple[tuple[tuple[str, str], ...], ...]:
-        """For each layer and head: the verdict, and that of its weights without the sinks."""
+        """Return for each layer and head the verdict, and that of its weights without the sinks."""
         sink = self.mean("sink", sinks=True)
         entropy, share = self.mean("entropy", sinks=False), self.mean("share", sinks=False)
         near = np.sum([self.mean(name, sinks=False) for name in ("self", "previous", "next")], axis=0)
@@ -97,7 +97,7 @@ class HeadUse:
 
 
 def verdict(entropy: float, share: float, near: float) -> str:
-    """The first that fits, by the rule of this file, of a head's averages without sinks.
+    """Return the first verdict that fits a head's averages without sinks, by the rule of this file.
 
     >>> verdict(0.99, 0.97, 0.1), verdict(0.3, 0.2, 0.8), verdict(0.3, 0.2, 0.1), verdict(0.8, 0.6, 0.2)
     ('near-uniform', 'local', 'sparse', 'broad')
@@ -119,7 +119,7 @@ def head_use(
     ordered: bool = True,
     watch: Watch = ignore,
 ) -> HeadUse:
-    """The statistics of every head on inputs of these lengths; `give` makes one when its batch is run.
+    """Measure every head on inputs of these lengths; `give` makes one when its batch is run.
 
     Only the numbers of each input are kept, so that a corpus may be long.
     """
@@ -160,7 +160,7 @@ def head_use(
 def row_statistics(
     maps: Maps, allowed: Bool[np.ndarray, "batch T T"], queries: Bool[np.ndarray, "batch T"], sinks: np.ndarray
 ) -> Float[np.ndarray, "batch heads statistics"]:
-    """Each statistic of each input and head, averaged over its rows of at least two keys.
+    """Average each statistic of each input and head over its rows of at least two keys.
 
     Weights of keys that are not allowed are left out, and the others divided by their sum; a row of which nothing is
     left does not count.
@@ -193,7 +193,7 @@ def row_statistics(
 
 
 def _beside(table: np.ndarray, step: int) -> np.ndarray:
-    """Entry (t, t + step) of each table, and zero where there is none."""
+    """Return entry (t, t + step) of each table, or zero."""
     weights = np.zeros(table.shape[:-1], dtype=table.dtype)
     diagonal = np.diagonal(table, offset=step, axis1=-2, axis2=-1)
     if step < 0:
@@ -204,7 +204,7 @@ def _beside(table: np.ndarray, step: int) -> np.ndarray:
 
 
 def _row_mean(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The mean over rows that count, (batch, heads); not a number where none does."""
+    """Return the mean over rows that count, (batch, heads); NaN if none does."""
     counted = rows.sum(axis=-1)
     total = (values * rows).sum(axis=-1)
     return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)

@@ -17,7 +17,7 @@ STARTS = {b"\x93NUMPY": ".npy", b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": "
 
 
 def image_ending(content: bytes, most_pixels: int = MOST_PIXELS) -> str:
-    """The ending for a file with this content: .npy, .png or .jpg; what cannot be read as one of them is refused.
+    """Return the ending for a file with this content: .npy, .png or .jpg; refuse what cannot be read as one of them.
 
     The content decides, and no name. A picture is decoded to its end, so that one that is cut off is refused.
     """
@@ -40,7 +40,7 @@ def image_ending(content: bytes, most_pixels: int = MOST_PIXELS) -> str:
 
 
 def read_images(folder: Path, channels: int, size: tuple[int, int] | None = None, resample: int = 2) -> np.ndarray:
-    """The images of a folder by name, (n, channels, height, width), all of one shape.
+    """Read the images of a folder by name, (n, channels, height, width), all of one shape.
 
     Numbers of .npy files stay what they are, (height, width) or (channels, height, width). Pixels of picture files are
     whole numbers from 0 to 255, in grey for one channel and as red, green, blue for three; with a `size` (height,
@@ -93,7 +93,7 @@ def _pictures(paths: Sequence[Path], channels: int, size: tuple[int, int] | None
 
 
 def _decoded(source: Path | BytesIO, name: str, mode: str, most_pixels: int) -> Any:
-    """The picture in a mode of Pillow's; its size is looked at before it is decoded."""
+    """Decode a picture in a mode of Pillow's; refuse a huge one before that."""
     try:
         from PIL import Image
     except ImportError as error:

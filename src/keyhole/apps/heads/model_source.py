@@ -22,7 +22,7 @@ def open_checkpoint(
     architecture: Architecture | str | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
 ) -> Checkpoint:
-    """Any local checkpoint, a packaged model by its name, or a compiled function as the layer of its export.
+    """Open a local checkpoint, a packaged model by its name, or a compiled function as the layer of its export.
 
     A compiled function becomes one residual block, under TransformerLens' names; [CLS] is its last row.
     """
@@ -34,7 +34,7 @@ def open_checkpoint(
 
 
 def tokens_of_bits(source: Source, bits: np.ndarray) -> np.ndarray | None:
-    """The tokens, [CLS] last, of inputs (n, T) of a compiled function; None for a model of somebody else's."""
+    """Return the tokens, [CLS] last, of inputs (n, T) of a compiled function; None for any other model."""
     if isinstance(source, Mapping) or not is_ours(Path(source)):
         return None
     block = _compiled(Path(source))
@@ -56,7 +56,7 @@ def _compiled(path: Path) -> Any:
 
 
 def settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Settings as they were given, or read from a JSON file."""
+    """Return settings as they were given, or read from a JSON file."""
     if config is None or isinstance(config, Mapping):
         return config
     try:
@@ -69,7 +69,7 @@ def settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, A
 
 
 def array_of(given: str | Path | np.ndarray | None, name: str) -> np.ndarray:
-    """An array as it was given, or read from a .npy, or by its name from an .npz."""
+    """Return an array as it was given, or read from a .npy, or by its name from an .npz."""
     if isinstance(given, np.ndarray):
         return given
     path = Path(str(given))

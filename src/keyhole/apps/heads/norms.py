@@ -52,7 +52,7 @@ class HeadStatistics:
     value: ThinNorms  # of W_OV
 
     def __getitem__(self, statistic: str) -> float:
-        """A statistic by its name, such as qk-spectral."""
+        """Return a statistic by its name, such as qk-spectral."""
         matrix, _, name = statistic.partition("-")
         return float(getattr(self.score if matrix == "qk" else self.value, FIELDS[name]))
 
@@ -76,7 +76,7 @@ class HeadNormSet:
 
 
 def head_norms(checkpoint: Checkpoint, *, seed: int = 0, watch: Watch = ignore) -> HeadNormSet:
-    """The norms of every head, and of two controls of the same shape.
+    """Measure the norms of every head, and of two controls of the same shape.
 
     The random control draws every entry from a normal law with the deviation that weights have before training
     (`initializer_range` of the configuration, or 0.02). The shuffled one permutes the entries within each of W_Q, W_K,
@@ -117,7 +117,7 @@ def _shuffled(head: AttentionHead, rng: np.random.Generator) -> AttentionHead:
 
 
 def distances(first: Checkpoint, later: Checkpoint) -> tuple[tuple[int, int, float, float], ...]:
-    """How far each head moved: layer, head, ‖M' − M‖_F/‖M‖_F and the same of W_OV.
+    """Return how far each head moved: layer, head, ‖M' − M‖_F/‖M‖_F and the same of W_OV.
 
     Statement  L'R'ᵀ − LRᵀ = [L', −L] [R', R]ᵀ is a product of thin factors too.
     Source     Standard.

@@ -22,7 +22,7 @@ UNKNOWN = "undecided: the file does not say how the model knows positions"
 
 @dataclass(frozen=True)
 class OrderReport:
-    """What moving rows does to a model, over some inputs and one permutation of each.
+    """The effect of moved rows on a model, over some inputs and one permutation of each.
 
     `moved_together` is the largest entry by which the last rows, put back into their places, differ when rows move with
     their positions, as a share of the largest entry there is. `moved_alone` is the mean over rows of ‖change‖/‖row‖
@@ -127,7 +127,7 @@ def _order(model: Prepared, inputs: Sequence[_Input], context: int | None, seed:
 
 
 def _permuted(rng: np.random.Generator, count: int, fixed: tuple[int, ...]) -> np.ndarray:
-    """A permutation that leaves these places, and moves at least one of the others where there are two."""
+    """Draw a permutation that leaves these places, and moves at least one of the others if there are two."""
     order = np.arange(count)
     free = np.setdiff1d(order, fixed)
     drawn = rng.permutation(free)

@@ -1,4 +1,4 @@
-"""What the deep bound can say beside a checkpoint: a bound for a stand-in, which is not one for the network itself.
+"""A stand-in of a checkpoint, for which the deep bound holds; it is not a bound for the network itself.
 
 No theorem here speaks of LayerNorms, feed-forward parts and biases between layers. The stand-in has the network's W_QK
 and W_OV; in place of its norms every row is projected on a ball after each layer; feed-forward parts and biases are
@@ -22,7 +22,7 @@ STAND_IN = (
 
 
 def row_radius(norm: RowNorm | None, width: int) -> float | None:
-    """The largest ‖x‖ after a norm, or None where it has no bound.
+    """Return the largest ‖x‖ after a norm, or None if it has no bound.
 
     Statement  ‖g ⊙ x̂ + b‖ ≤ √d max|g| + ‖b‖ for LayerNorm and RMSNorm.
     Proof      A row divided by its deviation, or its root mean square, has ‖x̂‖ ≤ √d; ε only shortens it.
@@ -36,7 +36,7 @@ def row_radius(norm: RowNorm | None, width: int) -> float | None:
 
 
 def attention_radii(checkpoint: Checkpoint) -> tuple[float, ...]:
-    """For each layer the largest norm of a row that its attention sees; refused where nothing bounds it."""
+    """Return the largest norm of a row that each layer's attention sees; refuse a model where nothing bounds it."""
     radii: list[float | None] = []
     width = checkpoint.sizes.width
     for layer in checkpoint.layers:
@@ -58,7 +58,7 @@ def attention_radii(checkpoint: Checkpoint) -> tuple[float, ...]:
 
 
 def _first_radius(checkpoint: Checkpoint) -> float | None:
-    """Of a post-norm model: the rows after the embedding and its norm."""
+    """Bound the rows after the embedding and its norm, which the first layer of a post-norm model sees."""
     part = checkpoint.embedding
     width = checkpoint.sizes.width if part.widen is None else part.widen.inputs
     radius = row_radius(part.norm, width)
@@ -69,7 +69,7 @@ def _first_radius(checkpoint: Checkpoint) -> float | None:
 
 
 def stand_in_profile(checkpoint: Checkpoint, heads: tuple[HeadStatistics, ...], tokens: int) -> NormProfile:
-    """The norms of the stand-in over so many rows, in units in which every row is in the unit ball.
+    """Return the norms of the stand-in over so many rows, in units in which every row is in the unit ball.
 
     Statement  With rows x = B u, ‖u‖ ≤ 1, the scores x M x' are u (B² M) u', and B Π(x + Σ W_OV …)/B has the values
                W_OV: a layer of the deep theorem with B² M for M.
@@ -96,7 +96,7 @@ def stand_in_profile(checkpoint: Checkpoint, heads: tuple[HeadStatistics, ...], 
 
 
 def _scaled(norms: ThinNorms, width: int, scale: float) -> MatrixNorms:
-    """The norms of a multiple; for the sum of entries what Cauchy–Schwarz allows, since no product is formed."""
+    """Return the norms of a multiple; Cauchy–Schwarz bounds the sum of entries, since no product is formed."""
     columns, rows = scale * norms.columns21, scale * norms.rows21
     return MatrixNorms(
         width,

@@ -34,7 +34,7 @@ class TextReader:
     after: tuple[int, ...]
 
     def line(self, text: str, longest: int) -> list[Pieces]:
-        """A text as inputs of at most `longest` tokens each: longer ones are cut, none is left out."""
+        """Cut a text into inputs of at most `longest` tokens each; no token is left out."""
         tokens = self.tokenizer.encode(text, add_special_tokens=False).ids
         room = longest - len(self.before) - len(self.after)
         if room < 1:
@@ -42,7 +42,7 @@ class TextReader:
         return [self._framed(tokens[at : at + room]) for at in range(0, len(tokens), room)]
 
     def words(self, words: Sequence[str]) -> Pieces:
-        """Words as one input, each tokenised by itself."""
+        """Return words as one input, each tokenised by itself."""
         pieces = [self.tokenizer.encode(word, add_special_tokens=False).ids for word in words]
         places = [index for index, each in enumerate(pieces) for _ in each]
         return self._framed([token for each in pieces for token in each], places)
@@ -58,7 +58,7 @@ class TextReader:
 
 
 def text_reader(folder: str | Path) -> TextReader:
-    """The tokenizer beside a checkpoint's weights; the package that reads it is imported here."""
+    """Read the tokenizer beside a checkpoint's weights."""
     path = Path(folder)
     path = (path if path.is_dir() else path.parent) / "tokenizer.json"
     if not path.is_file():

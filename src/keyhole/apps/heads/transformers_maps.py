@@ -19,7 +19,7 @@ REDRAWN = "all weights drawn as they are before training"
 
 @dataclass(frozen=True, eq=False)
 class OutsideCheckpoint:
-    """What is known of a model that another package runs."""
+    """The sizes and wiring of a model that another package runs."""
 
     source: str
     architecture: str
@@ -37,14 +37,14 @@ class OutsideModel:
     model: Any
 
     def embed(self, tokens: np.ndarray) -> np.ndarray:
-        """The tokens themselves, as rows of one number."""
+        """Return the tokens as rows of one number."""
         known = int(self.model.get_input_embeddings().weight.shape[0])
         if tokens.ndim != 1 or not len(tokens) or tokens.min() < 0 or tokens.max() >= known:
             raise DataError(f"Tokens were given that {self.checkpoint.source} does not know; use its own tokenizer.")
         return np.asarray(tokens, dtype=np.float64)[:, None]
 
     def run(self, rows: np.ndarray, visible: np.ndarray | None = None, look: Look | None = None) -> np.ndarray:
-        """The last rows; `look` is shown each layer's maps."""
+        """Return the last rows; `look` sees each layer's maps."""
         import torch
 
         tokens = torch.from_numpy(rows[..., 0].astype(np.int64))
@@ -64,9 +64,9 @@ Runs = Prepared | OutsideModel
 
 
 def outside_model(source: str | Path) -> OutsideModel:
-    """The model of a local folder in Hugging Face layout, or a packaged one by its name, run by `transformers`.
+    """Open a local folder in Hugging Face layout, or a packaged model by its name, with `transformers`.
 
-    Whether it is causal is seen in its maps: no weight above the diagonal, in any layer, on a trial input.
+    The model is causal if no layer has weight above the diagonal on a trial input.
     """
     try:
         import torch  # noqa: F401  (an extra)
@@ -89,7 +89,7 @@ def outside_model(source: str | Path) -> OutsideModel:
 
 
 def redrawn(model: OutsideModel, seed: int) -> OutsideModel:
-    """The same architecture with weights drawn as they are before training."""
+    """Return the same architecture with weights drawn as they are before training."""
     import torch
     import transformers
 
@@ -100,7 +100,7 @@ def redrawn(model: OutsideModel, seed: int) -> OutsideModel:
 
 
 def _described(model: Any, source: str) -> OutsideModel:
-    """The model with what its configuration and a trial input say of it."""
+    """Return the model with the sizes that its configuration and a trial input show."""
     matrices: list[np.ndarray] = []
     width = int(getattr(model.config, "hidden_size", 0) or 0)
     unknown = OutsideCheckpoint(source, str(model.config.model_type), Sizes(0, 0, 0, width, 0, 0), causal=False)

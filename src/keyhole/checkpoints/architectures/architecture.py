@@ -82,7 +82,7 @@ class Fields:
 
 @dataclass(frozen=True)
 class OwnCode:
-    """What a family's own code makes of files; a verdict is about the model that it loads."""
+    """The rules by which a family's own code loads files; a verdict is about the model that it loads."""
 
     # every other field that a configuration may have, and the values at which it changes nothing (None: all)
     settings: Mapping[str, tuple[Any, ...] | None]
@@ -94,7 +94,7 @@ class OwnCode:
 
 @dataclass(frozen=True)
 class Architecture:
-    """How a family names and lays out its tensors.
+    """The names and layout of a family's tensors.
 
     `tensors` has, for each role, the name of its tensor. A star stands for `weight` and `bias`, either of which may be
     missing ("ln_1.*", "in_proj_*"); two names are those of weight and bias. `{layer}` counts from 0; `{group}` too,

@@ -29,7 +29,7 @@ NORM = "norm"  # how a configuration of nobody's library names the kind of norm
 
 @dataclass(frozen=True)
 class Settings:
-    """What a configuration says of a model, completed by what its family says."""
+    """The settings of a model: those of its configuration, and else those of its family."""
 
     norm: str
     folded: bool  # norms have no gain of their own

@@ -31,7 +31,7 @@ class WeightFiles:
 
 
 def open_weights(path: Path) -> WeightFiles:
-    """The weights of a file or folder: names, shapes and formats at once, numbers when asked for."""
+    """Open the weights of a file or folder: names, shapes and formats at once, numbers when asked for."""
     try:
         if path.is_dir():
             return _open_folder(path)
@@ -76,7 +76,7 @@ def _open_folder(folder: Path) -> WeightFiles:
 
 
 def _read_shards(folder: Path, index: Path) -> dict[str, StoredTensor]:
-    """The tensors that an index spreads over several files of its folder."""
+    """Return the tensors that an index spreads over several files of its folder."""
     record = _read_json(index)
     weight_map, stated = record.get("weight_map"), record.get("metadata")
     if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):

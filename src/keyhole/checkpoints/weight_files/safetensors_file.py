@@ -22,7 +22,7 @@ NAMES: Mapping[str, str] = {  # of the header → ours
 
 
 def read_safetensors(path: Path) -> tuple[dict[str, StoredTensor], dict[str, str]]:
-    """The tensors of a file, and the notes in its header."""
+    """Return the tensors of a file, and the notes in its header."""
     from safetensors import SafetensorError, safe_open  # noqa: PLC0415  (imported when something is read)
 
     try:

@@ -37,16 +37,16 @@ class StoredTensor:
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The number of its entries."""
         return prod(self.shape)
 
     def stored(self) -> np.ndarray:
-        """The numbers as they lie there, finite or not."""
+        """Return the numbers as they lie there, finite or not."""
         raw = np.asarray(self.raw())
         return (raw.astype(np.uint32) << 16).view(np.float32) if self.number_format == "bfloat16" else raw
 
     def numbers(self) -> np.ndarray:
-        """The numbers in double precision, in an array of their own; what is no finite weight is refused."""
+        """Return the numbers in double precision, in an array of their own; refuse what is not finite."""
         if self.number_format not in WEIGHTS:
             raise CheckpointError(
                 f"{self.name} holds {self.number_format} numbers, and weights are read as {', '.join(WEIGHTS)}; save "
@@ -60,7 +60,7 @@ class StoredTensor:
         return numbers
 
     def loaded_as(self, number_format: str) -> "StoredTensor":
-        """The tensor as torch loads it into another format: rounded to nearest, ties to even, by single precision."""
+        """Return the tensor as torch loads it in another format: to nearest, ties to even, by single precision."""
         if number_format == self.number_format or self.number_format not in WEIGHTS:
             return self
 
@@ -80,7 +80,7 @@ class StoredTensor:
 
 
 def in_memory(arrays: Mapping[str, Any]) -> dict[str, StoredTensor]:
-    """Arrays by name, as if they lay in a file.
+    """Return arrays by name, as if they lay in a file.
 
     >>> in_memory({"w": np.ones((2, 3))})["w"].shape
     (2, 3)
@@ -93,7 +93,7 @@ def _of_array(name: str, array: np.ndarray) -> StoredTensor:
 
 
 def mapped(path: Path, name: str, shape: tuple[int, ...], number_format: str, offset: int) -> StoredTensor:
-    """A tensor whose numbers lie one after the other in a file, from a byte on; they are mapped, not copied."""
+    """Return a tensor whose numbers lie in a file from a byte on; they are mapped, not copied."""
 
     def raw() -> np.ndarray:
         kind = np.dtype(FORMATS[number_format])
