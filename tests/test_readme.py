@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from keyhole.cli.app import app
+from keyhole.cli.app import SHARED, app
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf8")
@@ -74,7 +74,7 @@ def test_every_command_of_the_manual_exists(line):
             return
         command = command.get_command(None, name)
         assert command is not None, name
-    known = {opt for param in command.params for opt in param.opts} | {"--help", "-h"}
+    known = {opt for param in command.params for opt in param.opts} | {"--help", "-h", *SHARED}
     assert {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)} <= known
 
 

@@ -26,6 +26,11 @@ class Checked(Result):
     inspections: tuple[Inspection, ...]
     failures: tuple[str, ...]
 
+    @property
+    def answer_is_no(self) -> bool:
+        """Return whether a check failed."""
+        return not self.holds
+
     def lines(self, show: Show) -> None:
         """Say whether the file is as claimed; then what failed, or every check."""
         count = len(self.inspections)

@@ -62,6 +62,11 @@ class RunComparison(Result):
             return "no cell in common"
         return f"{sum(cell.differs for cell in self.cells)} of {len(self.cells)} cells in common differ"
 
+    @property
+    def answer_is_no(self) -> bool:
+        """Return whether the stores differ."""
+        return not self.agree
+
     def lines(self, show: Show) -> None:
         """Set a row per cell; say how many differ."""
         heads = ("task", "learner", "T", "m", "here", "there", "in both", "p", "")

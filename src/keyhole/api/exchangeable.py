@@ -83,6 +83,11 @@ class Exchangeability(Result):
         subject = "exchangeability" if self.tests[0].name == "neighbours" else "a latent variable"
         return f"not rejected: nothing here speaks against {subject}, which is not a proof of it."
 
+    @property
+    def answer_is_no(self) -> bool:
+        """Return whether a test rejects."""
+        return self.rejected
+
     def lines(self, show: Show) -> None:
         """Say the answer, and set a row for each test."""
         show.line(self.answer)

@@ -74,6 +74,11 @@ class Fit(Result):
         """The reason why nothing fits, or why the search ended early."""
         return self.found.reason
 
+    @property
+    def answer_is_no(self) -> bool:
+        """Return whether no function of so few positions fits."""
+        return self.fits is False
+
     def lines(self, show: Show) -> None:
         """Say the function, its rivals and its error on new rows, or why there is none."""
         most = f"of at most {self.sparsity} position{'s' * (self.sparsity != 1)}"

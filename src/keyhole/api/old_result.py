@@ -35,6 +35,15 @@ class OldResult(ABC):
     def document(self) -> Document:
         """The facts and tables that a person is shown."""
 
+    @property
+    def answer_is_no(self) -> bool:
+        """Say whether the question is answered by no."""
+        return False
+
+    def text(self, width: int, *, verbose: bool = False, styled: bool = False) -> str:  # noqa: ARG002
+        """Return the answer as it is printed."""
+        return to_text(self.document(), width, styled=styled)
+
     def figure(self) -> Figure:
         """What can be drawn of it."""
         raise OutputError(f"A {type(self).__name__} has no figure.")

@@ -161,6 +161,11 @@ class Proof(Result):
         if path.suffix.lower() != MODEL:
             super().require_ending(path)
 
+    @property
+    def answer_is_no(self) -> bool:
+        """Return whether an input was found on which function and model differ."""
+        return self.status == "COUNTEREXAMPLE"
+
     def lines(self, show: Show) -> None:
         """Say warnings, the function, the verdict and the promised error."""
         for warning in self.warnings:

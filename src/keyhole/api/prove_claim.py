@@ -86,6 +86,11 @@ class ClaimProof(Result):
             shown.append((_span(rest), counts, ""))
         return shown
 
+    @property
+    def answer_is_no(self) -> bool:
+        """Return whether a wrong input was found."""
+        return self.shortest_wrong is not None
+
     def lines(self, show: Show) -> None:
         """Set a row for each run of lengths, then the shortest wrong word."""
         of_words = "" if self.where is None else f", of words with {self.where}"

@@ -26,6 +26,11 @@ class Result:
         """Say the answer: at most a screen, and the rest where `show.verbose` is true."""
         raise NotImplementedError
 
+    @property
+    def answer_is_no(self) -> bool:
+        """Say whether the question is answered by no; the command line then exits with code 1."""
+        return False
+
     def figure(self) -> Figure:
         """Draw the answer."""
         raise OutputError(f"A {type(self).__name__} has no figure.")

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from keyhole import __version__
 from keyhole.cli.exit_codes import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
+from keyhole.cli.printing import print_answer
 from keyhole.errors import ArgumentError, printable
 
 COMMANDS = {  # each with its place, imported when it is typed, and with its line of help
@@ -49,6 +50,12 @@ class Commands(TyperGroup):
         rows += [(name, load_command(name).get_short_help_str(formatter.width - 20)) for name in applications()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Let the options that every command shares stand anywhere before `--`."""
+        end = args.index("--") if "--" in args else len(args)
+        shared = [word for word in args[:end] if word in SHARED]
+        return super().parse_args(ctx, [*shared, *(word for word in args[:end] if word not in SHARED), *args[end:]])
 
     def make_context(self, *words: Any, **more: Any) -> Any:
         """Read the words before the command."""
@@ -114,6 +121,7 @@ def _refused(error: Any, command: str | None = None) -> typer.Exit:
     return typer.Exit(INPUT)
 
 
+SHARED = ("--json", "--verbose", "-v")
 HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     cls=Commands,
@@ -122,6 +130,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings=HELP,
+    result_callback=print_answer,
 )
 
 
@@ -137,6 +146,12 @@ def show_version(wanted: bool) -> bool:
 def keyhole(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and stop.", callback=show_version, is_eager=True)
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="After any command: print all that its answer rests on.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="After any command: print its answer as one JSON object and nothing else.")
     ] = False,
 ) -> None:
     """What self-attention can represent, infer and learn, and how much data that takes."""

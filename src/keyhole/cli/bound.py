@@ -41,10 +41,8 @@ def bound_command(
     store: Annotated[
         Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print every derivation and the rivals.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
-) -> None:
+) -> object:
     """Bound the gap between training and test loss after M samples, by every theorem that applies to the norms.
 
     The norms are those of a FUNCTION, of --file, of --norms or of --run. A trained run has its own number of samples
@@ -65,7 +63,7 @@ def bound_command(
     from keyhole.api.bound import Bound, bound
     from keyhole.api.bound_runs import RunBounds, bound_runs
     from keyhole.api.norm_sources import file_norms, function_norms, json_norms, run_norms
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if sum(source is not None for source in (function, file, norms, run)) != 1:
@@ -79,8 +77,7 @@ def bound_command(
             RunBounds.require_ending(out)
         with view_progress("bounding runs") as watch:
             bounds = bound_runs(store, delta=delta, accepted=accepted, watch=watch)
-        print_answer(bounds, as_json=json, verbose=verbose, out=out)
-        return
+        return written(bounds, out)
     if out is not None:
         Bound.require_ending(out)
     with view_progress("bounding"):
@@ -102,7 +99,7 @@ def bound_command(
             law=law_of(law),
             accepted=accepted,
         )
-    print_answer(answer, as_json=json, verbose=verbose, out=out)
+    return written(answer, out)
 
 
 def law_of(text: str) -> str | float | None:

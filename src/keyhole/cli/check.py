@@ -17,22 +17,16 @@ Examples:
 
 def check_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A model written by `keyhole compile --out`.")],
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every check.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-) -> None:
+) -> object:
     """Check FILE from its own numbers: digests, construction, proof on all 2^T inputs, norms, formats.
 
     Exit code 0 if everything is as claimed, 1 if something is not, 2 if the file is no model.
     """
     from keyhole.api.check import check
-    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
     with view_progress("checking"):
-        checked = check(file)
-    print_answer(checked, as_json=json, verbose=verbose)
-    if not checked.holds:
-        raise typer.Exit(1)
+        return check(file)
 
 
 check_command.__doc__ = f"{cleandoc(check_command.__doc__ or '')}\n{EXAMPLES}"

@@ -46,8 +46,6 @@ def compile_command(
     ] = None,
     output: Annotated[str, typer.Option(help="signs: 1 and -1; bits: 1 and 0.")] = "signs",
     seed: Annotated[int, typer.Option(help="Draws random codes, and the table of random:s.", min=0)] = 0,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Norms, number formats and the proof.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -57,7 +55,7 @@ def compile_command(
             parser=file_place,
         ),
     ] = None,
-) -> None:
+) -> object:
     """Turn FORMULA into exact weights of one attention layer, certified on all 2^T inputs.
 
     Nothing is trained and nothing sampled: the certificate is a proof, with outward rounding, about the written
@@ -65,18 +63,17 @@ def compile_command(
     """
     from keyhole.api.compile import Compiled
     from keyhole.api.compile import compile as compile_function
-    from keyhole.cli.printing import print_answer
 
     if out is not None:
         Compiled.require_ending(out)
     compiled = compile_function(
         formula, context, construction=construction, leak=leak, output=output, seed=seed, minimise=minimise
     )
-    print_answer(compiled, as_json=json, verbose=verbose)
     if out is not None:
         written = compiled.save(out)
         following = f"; next: keyhole check {written}" if written.suffix == ".safetensors" else ""
         typer.echo(f"wrote {written} ({_size(written.stat().st_size)}){following}", err=True)
+    return compiled
 
 
 def _size(size: int) -> str:

@@ -45,8 +45,6 @@ def describe_command(
     lists: Annotated[
         int | None, typer.Option(help="Lines shown of each head's list.", metavar="N", min=1, show_default="8")
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Add influences, proofs and sources.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -55,7 +53,7 @@ def describe_command(
             parser=file_place,
         ),
     ] = None,
-) -> None:
+) -> object:
     """Describe FORMULA: positions, Fourier weight, influences, leap, and what the theory says of learning it.
 
     Operators ~ & ^ | bind as in Python; positions count from 0.
@@ -63,7 +61,7 @@ def describe_command(
     Functions: and(…), or(…), parity(…), maj(…), atleast(2; …), symmetric(0110; …), table(0110; x4, x9).
     """
     from keyhole.api.describe import Description, describe, describe_file
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if formula is None and file is None:
@@ -76,7 +74,7 @@ def describe_command(
         Description.require_ending(out)
     with view_progress("describing"):
         description = describe(formula or "", context=context) if file is None else describe_file(file, lists=lists)
-    print_answer(description, as_json=json, verbose=verbose, out=out)
+    return written(description, out)
 
 
 describe_command.__doc__ = f"{cleandoc(describe_command.__doc__ or '')}\n{EXAMPLES}"

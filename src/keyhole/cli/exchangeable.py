@@ -20,9 +20,7 @@ def exchangeable_command(
     permutations: Annotated[str | None, typer.Option(help=PERMUTATIONS, metavar="B", show_default=False)] = None,
     level: Annotated[float, typer.Option(help=LEVEL)] = 0.05,
     seed: Annotated[int, typer.Option(help="Draws the reorderings and the halves.", min=0)] = 0,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what each test counted.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-) -> None:
+) -> object:
     """Test whether DATA, a row per sequence, is exchangeable and could have a latent variable.
 
     Exits with 1 if that is rejected, with 0 if not. Sequences must be independent of each other; then the level holds
@@ -38,11 +36,10 @@ def exchangeable_command(
       keyhole exchangeable positions.npy --test extendible --json
     """
     from keyhole.api.exchangeable import exchangeable
-    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
     with view_progress("reordering") as watch:
-        answer = exchangeable(
+        return exchangeable(
             data,
             test=test,
             permutations=None if permutations is None else count(permutations),
@@ -50,6 +47,3 @@ def exchangeable_command(
             seed=seed,
             watch=watch,
         )
-    print_answer(answer, as_json=json, verbose=verbose)
-    if answer.rejected:
-        raise typer.Exit(1)

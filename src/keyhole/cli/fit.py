@@ -15,12 +15,10 @@ def fit_command(
     sparsity: Annotated[int, typer.Option(help="Try functions of up to S positions.", metavar="S", min=0)] = 3,
     delta: Annotated[float, typer.Option(help="Probability with which the error bound may fail.")] = 0.01,
     time_limit: Annotated[float, typer.Option(help="Seconds for the search.", metavar="S")] = 30.0,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what the error assumes.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the answer as .json, .txt or .html.", metavar="FILE", parser=file_place)
     ] = None,
-) -> None:
+) -> object:
     """Find the functions of the fewest positions that agree with every row of DATA; no network is trained.
 
     Exit code 0 if one fits, or the search did not end; 1 if none of at most S positions does.
@@ -32,13 +30,11 @@ def fit_command(
       keyhole fit data.csv --sparsity 4 --json
     """
     from keyhole.api.fit import Fit, fit
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Fit.require_ending(out)
     with view_progress("searching"):
         answer = fit(data, sparsity=sparsity, delta=delta, time_limit=time_limit)
-    print_answer(answer, as_json=json, verbose=verbose, out=out)
-    if answer.fits is False:
-        raise typer.Exit(1)
+    return written(answer, out)

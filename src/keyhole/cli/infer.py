@@ -27,8 +27,6 @@ def infer_command(
     repeats: Annotated[
         int | None, typer.Option(help="Contexts drawn; if not given, a number that suits MODEL.", min=2)
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say the settings and what is exact.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -37,7 +35,7 @@ def infer_command(
             parser=file_place,
         ),
     ] = None,
-) -> None:
+) -> object:
     """Measure kinds of attention against the exact posterior mean of MODEL, with slopes and theory beside.
 
     Examples:
@@ -49,7 +47,7 @@ def infer_command(
       keyhole infer gp --attention cme --ridge T^3/4 --out rates.svg
     """
     from keyhole.api.infer import Inference, infer, read_settings
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
@@ -63,4 +61,4 @@ def infer_command(
             repeats=repeats,
             watch=watch,
         )
-    print_answer(answer, as_json=json, verbose=verbose, out=out)
+    return written(answer, out)

@@ -9,7 +9,7 @@ import typer
 
 from keyhole.cli.arguments import counts, file_place, folder_place, names, settings
 from keyhole.cli.exit_codes import INTERRUPTED
-from keyhole.cli.printing import print_answer
+from keyhole.cli.printing import written
 from keyhole.errors import KeyholeError
 
 ONLINE_SECONDS = 180  # of trying on fresh samples, if no limit is given
@@ -44,8 +44,6 @@ Store = Annotated[
     Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
 ]
 Out = Annotated[Path | None, typer.Option(help=OUT, metavar="PATH")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say everything.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def learn_command(
@@ -64,9 +62,7 @@ def learn_command(
     workers: Workers = None,
     store: Store = None,
     out: Out = None,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
-) -> None:
+) -> object:
     """Find m*, the training-set size at which half of the runs learn TASK, at each context.
 
     Every finished run is kept: the same command goes on where it was stopped.
@@ -108,9 +104,7 @@ def learn_command(
             answer = learn(*asked, **options, watch=watch)  # type: ignore[arg-type]
         else:
             answer = learn_certified(*asked, assume_junta=certify or None, **options, watch=watch)  # type: ignore[arg-type]
-    if out is not None:
-        typer.echo(f"wrote {answer.save(out)}", err=True)
-    print_answer(answer, as_json=as_json, verbose=verbose)
+    return written(answer, out)
 
 
 def plan_command(
@@ -122,9 +116,7 @@ def plan_command(
     workers: Workers = None,
     store: Store = None,
     out: Out = None,
-    verbose: Verbose = False,
-    as_json: AsJson = False,
-) -> None:
+) -> object:
     """Carry out the sweeps of a plan exactly as it spells them, or go on with them.
 
     Examples:
@@ -142,9 +134,7 @@ def plan_command(
     execution = Execution(store, workers)
     with interruptible(execution.folder), view_progress("starting") as watch:
         result = run_plan(plan, data=data, make=not only_found, execution=execution, watch=watch)
-    if out is not None:
-        typer.echo(f"wrote {result.save(out)}", err=True)
-    print_answer(result, as_json=as_json, verbose=verbose)
+    return written(result, out)
 
 
 @contextmanager

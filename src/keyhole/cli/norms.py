@@ -24,25 +24,23 @@ def norms_command(
     function: Annotated[str | None, typer.Argument(metavar="FUNCTION", show_default=False, help=FORMULA)] = None,
     *,
     output: Annotated[str, typer.Option(help="signs (1 and -1) or bits (1 and 0).")] = "signs",
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what each column is.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write a .json, .txt or .html.", metavar="FILE", parser=file_place)
     ] = None,
-) -> None:
+) -> object:
     """Find the least path norm that represents FUNCTION, with a proved lower bound.
 
     The number of samples that a bound asks for grows like the square of this norm.
     """
     from keyhole.api.norms import Norms, norms
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Norms.require_ending(out)
     with view_progress("searching"):
         answer = norms(function, output=output)
-    print_answer(answer, as_json=json, verbose=verbose, out=out)
+    return written(answer, out)
 
 
 norms_command.__doc__ = f"{cleandoc(norms_command.__doc__ or '')}\n{EXAMPLES}"

@@ -6,24 +6,23 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from keyhole.show.document import Document
 from keyhole.show.folding import columns
-from keyhole.show.text import to_text
 
 if TYPE_CHECKING:
     from keyhole.api.result import Result
 
 
-def print_answer(answer: "Result", *, as_json: bool = False, verbose: bool = False, out: Path | None = None) -> None:
-    """Print an answer as text or as JSON; where a file is named, the answer goes there and its place is said."""
+def print_answer(answer: "Result | None", *, json: bool, verbose: bool, **_: object) -> None:
+    """Print what a command returns as text or as JSON, with exit code 1 where the answer is no."""
+    if answer is None:
+        return
+    typer.echo(answer.to_json() if json else answer.text(columns(), verbose=verbose, styled=sys.stdout.isatty()))
+    if answer.answer_is_no:
+        raise typer.Exit(1)
+
+
+def written(answer: "Result", out: Path | None) -> "Result":
+    """Write an answer to a file, if one is named, and return it."""
     if out is not None:
         typer.echo(f"wrote {answer.save(out)}", err=True)
-    elif as_json:
-        typer.echo(answer.to_json())
-    else:
-        typer.echo(answer.text(columns(), verbose=verbose, styled=sys.stdout.isatty()))
-
-
-def print_document(document: Document) -> None:
-    """Print what a result shows."""
-    typer.echo(to_text(document, columns(), styled=sys.stdout.isatty()))
+    return answer

@@ -80,10 +80,8 @@ def prove_command(
         Path | None, typer.Option(help="Folder of runs and verdicts; KEYHOLE_HOME or .keyhole.", metavar="DIR")
     ] = None,
     rows: Annotated[bool, typer.Option("--rows", hidden=True)] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say all that the answer rests on.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
-) -> None:
+) -> object:
     """Prove what a model computes on every input, or that a claim about it is true; or find an input where not.
 
     Without --claim the function is read off the model, compared with it on every input, and its error is bounded from
@@ -92,7 +90,7 @@ def prove_command(
     Exit code 0 if the question was answered (also undecided), 1 if a wrong input was found, 2 for bad input.
     """
     from keyhole.api.prove import Effort, Proof, prove
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if (model is None) == (run is None):
@@ -117,9 +115,8 @@ def prove_command(
             claimed = prove_claim(str(model), asked, listed, words=words, effort=effort, store=store, watch=watch)
         if rows:
             typer.echo(plain.dumps({"verified": {"summary": claimed.summary}}))
-        else:
-            print_answer(claimed, as_json=json, verbose=verbose, out=out)
-        raise typer.Exit(claimed.shortest_wrong is not None)
+            raise typer.Exit(claimed.answer_is_no)
+        return written(claimed, out)
     if out is not None:
         Proof.require_ending(out)
     with view_progress("reading the model") as watch:
@@ -130,8 +127,7 @@ def prove_command(
         else:
             source = str(model)
         proof = prove(source, data, assume_junta=assume_junta, effort=effort, watch=watch)
-    print_answer(proof if lists is None else proof.with_lists(lists), as_json=json, verbose=verbose, out=out)
-    raise typer.Exit(proof.status == "COUNTEREXAMPLE")
+    return written(proof if lists is None else proof.with_lists(lists), out)
 
 
 prove_command.__doc__ = f"{cleandoc(prove_command.__doc__ or '')}\n{EXAMPLES}"

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import counts, file_place
-from keyhole.cli.printing import print_answer
+from keyhole.cli.printing import written
 from keyhole.errors import ArgumentError
 
 Task = Annotated[str, typer.Option("--task", help="Only runs of this task, such as and:3.", metavar="NAME")]
@@ -17,8 +17,6 @@ Folder = Annotated[
     typer.Option("--store", help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
 ]
 CURVES = "Draw its readings (loss, accuracy, attention, Fourier weight) by step: .html, .svg, .pdf, .png or .csv."
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say everything.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 runs_app = typer.Typer(no_args_is_help=True)
 
@@ -43,9 +41,7 @@ def list_command(
     learner: Learner = "",
     context: Context = "",
     store: Folder = None,
-    verbose: Verbose = False,
-    json: AsJson = False,
-) -> None:
+) -> object:
     """List the finished runs, one on a line.
 
     Example:
@@ -54,8 +50,7 @@ def list_command(
     """
     from keyhole.api.runs import runs
 
-    chosen = runs(task=task, learner=learner, contexts=counts(context) if context else (), store=store)
-    print_answer(chosen, as_json=json, verbose=verbose)
+    return runs(task=task, learner=learner, contexts=counts(context) if context else (), store=store)
 
 
 @runs_app.command("show")
@@ -63,9 +58,7 @@ def show_command(
     run: Annotated[str, typer.Argument(help="Its name, or as much of it as no other run has.")],
     store: Folder = None,
     out: Annotated[Path | None, typer.Option("--out", help=CURVES, metavar="FILE", parser=file_place)] = None,
-    verbose: Verbose = False,
-    json: AsJson = False,
-) -> None:
+) -> object:
     """Show one run: its result, and with -v its settings and the versions it was computed with.
 
     Examples:
@@ -79,9 +72,7 @@ def show_command(
     if out is not None:
         RunInFull.require_ending(out)
     stored = show_run(run, store=store)
-    if out is not None:
-        typer.echo(f"wrote {stored.save(out)}", err=True)
-    print_answer(stored, as_json=json, verbose=verbose)
+    return written(stored, out)
 
 
 @runs_app.command("export")
@@ -110,9 +101,7 @@ def export_command(
 def compare_command(
     other: Annotated[Path, typer.Argument(help="Folder of the other store.", metavar="DIR")],
     store: Folder = None,
-    verbose: Verbose = False,
-    json: AsJson = False,
-) -> None:
+) -> object:
     """Set the runs of two stores beside each other, cell by cell; exit code 1 where some cell differs.
 
     Runs that both stores hold must be equal to the bit; of the others the successes are compared by Fisher's exact
@@ -124,7 +113,4 @@ def compare_command(
     """
     from keyhole.api.compare_runs import compare_runs
 
-    found = compare_runs(other, store=store)
-    print_answer(found, as_json=json, verbose=verbose)
-    if not found.agree:
-        raise typer.Exit(1)
+    return compare_runs(other, store=store)

@@ -38,13 +38,11 @@ def train_command(
     seed: Annotated[int, typer.Option(help="Draws positions, samples and weights.", min=0)] = 0,
     store: Annotated[Path | None, typer.Option(help=STORE, metavar="DIR")] = None,
     frames: Annotated[bool, typer.Option("--frames", help="Print every frame as a line of JSON, as it comes.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show every reading, and what each is.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
-) -> None:
+) -> object:
     """Train one transformer, and watch the loss, the accuracy and the attention on the relevant positions."""
     from keyhole.api.train import Frame, Trained, train
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.files.record import record_of
     from keyhole.progress import Progress
     from keyhole.show.progress_view import view_progress
@@ -60,14 +58,12 @@ def train_command(
         watch = print_frame if frames else view
         chosen = settings(set_) if set_ else {}
         answer = train(task, context, samples, learner, settings=chosen, seed=seed, store=store, watch=watch)
-    if out is not None:
-        typer.echo(f"wrote {answer.save(out)}", err=True)
+    written(answer, out)
     if frames:
         shown = ("identity", "success", "accuracy")
         run = {name: getattr(answer.run, name) for name in shown}
         typer.echo(json.dumps({"run": {**run, "positions": answer.positions}}))
-    else:
-        print_answer(answer, as_json=as_json, verbose=verbose)
+    return None if frames else answer
 
 
 train_command.__doc__ = f"{cleandoc(train_command.__doc__ or '')}\n{EXAMPLES}"

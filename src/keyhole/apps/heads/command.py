@@ -32,8 +32,6 @@ Rows = Annotated[
     Path | None, typer.Option(help="Rows (inputs, T, features), or tokens (inputs, T), as .npy, .npz.", metavar="FILE")
 ]
 Head = Annotated[str | None, typer.Option(help="One head, as layer-head from 1.", metavar="L-H")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say everything: every head, every rule.")]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -54,11 +52,11 @@ def heads_command(
         str, typer.Option(help="What runs the model: keyhole, or transformers (text; other families).")
     ] = "keyhole",
     seed: Annotated[int, typer.Option(help="Draws the controls.", min=0)] = 0,
-    json: Json = False,
-    verbose: Verbose = False,
     out: Out = None,
-) -> None:
-    """Classify each head on data: sparse, local, a sink, broad or near-uniform, beside two controls.
+) -> object:
+    """Classify each head on data.
+
+    A head is sparse, local, a sink, broad or near-uniform; two controls stand beside it.
 
     Entropy, effective support, largest weight, weight on neighbours and on sinks, with sinks and without. With --head
     the figure shows that head's attention on the first input. Text needs keyhole[hf].
@@ -67,7 +65,7 @@ def heads_command(
     from keyhole.apps.heads.heads import Heads, heads
     from keyhole.apps.heads.model_source import open_checkpoint
     from keyhole.apps.heads.transformers_maps import outside_model
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
@@ -81,7 +79,7 @@ def heads_command(
     model = outside_model(source) if through == "transformers" else open_checkpoint(source, config=config)
     with view_progress("heads") as watch:
         answer = heads(model, data, head=chosen, seed=seed, watch=watch)
-    print_answer(answer, as_json=json, verbose=verbose, out=out)
+    return written(answer, out)
 
 
 def layer_head(text: str) -> tuple[int, int]:

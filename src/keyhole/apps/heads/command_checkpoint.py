@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from keyhole.apps.heads.command import SOURCE, Config, Head, Images, Json, Out, Rows, Source, Text, Verbose, layer_head
+from keyhole.apps.heads.command import SOURCE, Config, Head, Images, Out, Rows, Source, Text, layer_head
 from keyhole.cli.arguments import count
 
-HELP = """The norms of a checkpoint's heads, what they guarantee, and what the heads compute.
+HELP = """Measure the heads of a checkpoint in several ways.
 
 Examples:
 
@@ -34,10 +34,8 @@ def norms_command(
     sources: Annotated[list[str], typer.Argument(metavar="CHECKPOINT...", help=f"{SOURCE} Several for a series.")],
     *,
     config: Config = None,
-    json: Json = False,
-    verbose: Verbose = False,
     out: Out = None,
-) -> None:
+) -> object:
     """Show the norms of W_QK and W_OV of every head beside random and shuffled weights.
 
     Spectral, Frobenius, (2,1) by columns and by rows, stable rank; the share of each layer in a norm bound, and by how
@@ -45,14 +43,14 @@ def norms_command(
     """
     from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
     from keyhole.apps.heads.model_source import open_checkpoint
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
         CheckpointNorms.require_ending(out)
     with view_progress("norms") as watch:
         answer = checkpoint_norms(*(open_checkpoint(each, config=config) for each in sources), watch=watch)
-    print_answer(answer, as_json=json, verbose=verbose, out=out)
+    return written(answer, out)
 
 
 @checkpoint_app.command("bound", short_help="What its norms guarantee after M samples.")
@@ -64,24 +62,22 @@ def bound_command(
         str | None, typer.Option(help="Number of positions, T; 128, or those of a model of images.", metavar="T")
     ] = None,
     config: Config = None,
-    verbose: Verbose = False,
-    json: Json = False,
     out: Out = None,
-) -> None:
+) -> object:
     """Say what the norms of CHECKPOINT guarantee after M samples, by every theorem that applies.
 
     A model of one layer that reads images, and whose norms only centre, has a bound of its own; for any other the bound
     is that of a stand-in.
     """
     from keyhole.apps.heads.checkpoint_bound import CheckpointBound, checkpoint_bound
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
         CheckpointBound.require_ending(out)
     with view_progress("bounding"):
         answer: Any = checkpoint_bound(source, count(samples), count(context) if context else None, config=config)
-    print_answer(answer, as_json=json, verbose=verbose, out=out)
+    return written(answer, out)
 
 
 @checkpoint_app.command("order", short_help="Whether it depends on the order of its rows.")
@@ -95,9 +91,7 @@ def order_command(
     context: Annotated[
         int | None, typer.Option(help="Rows that later ones see, as in prior-fitted networks.", min=2)
     ] = None,
-    json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+) -> object:
     """Test whether CHECKPOINT is exchangeable: exit code 0 if it is, 1 if not.
 
     Do its last rows move with its rows and their positions, how far do they change when rows move and positions stay,
@@ -106,15 +100,11 @@ def order_command(
     from keyhole.apps.heads.head_data import data_of
     from keyhole.apps.heads.model_order import model_order
     from keyhole.apps.heads.model_source import open_checkpoint
-    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
     data = data_of(text, images, rows)
     with view_progress("moving rows"):
-        answer = model_order(open_checkpoint(source, config=config), data, context=context)
-    print_answer(answer, as_json=json, verbose=verbose)
-    if answer.exchangeable is False:
-        raise typer.Exit(1)
+        return model_order(open_checkpoint(source, config=config), data, context=context)
 
 
 @checkpoint_app.command("estimator", short_help="Which estimator of its values each head is.")
@@ -126,10 +116,8 @@ def estimator_command(
     rows: Rows = None,
     config: Config = None,
     head: Head = None,
-    json: Json = False,
-    verbose: Verbose = False,
     out: Out = None,
-) -> None:
+) -> object:
     """Find the kernel estimator that fits each head's queries, keys and values, and its bandwidth.
 
     The head itself, and the same model with shuffled and with random weights, stand beside it.
@@ -137,7 +125,7 @@ def estimator_command(
     from keyhole.apps.heads.estimator import HeadEstimator, head_estimator
     from keyhole.apps.heads.head_data import data_of
     from keyhole.apps.heads.model_source import open_checkpoint
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
@@ -146,7 +134,7 @@ def estimator_command(
     chosen = None if head is None else layer_head(head)
     with view_progress("estimators") as watch:
         answer = head_estimator(open_checkpoint(source, config=config), data, head=chosen, watch=watch)
-    print_answer(answer, as_json=json, verbose=verbose, out=out)
+    return written(answer, out)
 
 
 @checkpoint_app.command("relations", short_help="Which head finds each relation of a treebank.")
@@ -156,14 +144,12 @@ def relations_command(
     scored: Annotated[Path, typer.Argument(metavar="TEST", help="The CoNLL-U file on which they are scored.")],
     *,
     config: Config = None,
-    json: Json = False,
-    verbose: Verbose = False,
     out: Out = None,
-) -> None:
+) -> object:
     """Find the head of each relation of a treebank, beside the best fixed offset and both controls."""
     from keyhole.apps.heads.head_annotation import HeadsAnnotation, heads_annotation
     from keyhole.apps.heads.model_source import open_checkpoint
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
@@ -172,4 +158,4 @@ def relations_command(
         answer = heads_annotation(
             open_checkpoint(source, config=config), chosen_on=chosen, scored_on=scored, watch=watch
         )
-    print_answer(answer, as_json=json, verbose=verbose, out=out)
+    return written(answer, out)

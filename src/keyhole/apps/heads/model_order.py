@@ -43,6 +43,11 @@ class ModelOrder(Result):
     context: int | None
     seed: int
 
+    @property
+    def answer_is_no(self) -> bool:
+        """Return whether the model is not exchangeable."""
+        return self.exchangeable is False
+
     def lines(self, show: Show) -> None:
         """Give the answer, and a line per question."""
         stays = (

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import Json, Seed, Verbose, folder_place, names
+from keyhole.cli.arguments import Seed, folder_place, names
 
 
 class Scale(StrEnum):
@@ -28,9 +28,7 @@ def reproduce_command(
     ] = Path("report"),
     seed: Seed = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
-    verbose: Verbose = False,
-    json: Json = False,
-) -> None:
+) -> object:
     """Measure the claims; write the page of verdicts.
 
     What was measured before is not measured again.
@@ -44,7 +42,6 @@ def reproduce_command(
       keyhole reproduce --scale paper
     """
     from keyhole.apps.ledger.reproduction import reproduce
-    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
     chosen = names(only) if only else ()
@@ -53,16 +50,12 @@ def reproduce_command(
         typer.echo(f"keyhole: {line}", err=True)
 
     with view_progress("measuring claims") as watch:
-        findings = reproduce(
+        return reproduce(
             chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch, warn=tell
         )
-    print_answer(findings, as_json=json, verbose=verbose)
 
 
-def claims_command(
-    verbose: Verbose = False,
-    json: Json = False,
-) -> None:
+def claims_command() -> object:
     """List the claims with their predictions.
 
     Nothing is run. What is not covered yet is listed too.
@@ -74,6 +67,5 @@ def claims_command(
       keyhole claims --json
     """
     from keyhole.apps.ledger.reproduction import list_claims
-    from keyhole.cli.printing import print_answer
 
-    print_answer(list_claims(), as_json=json, verbose=verbose)
+    return list_claims()

@@ -25,8 +25,6 @@ def pretrain_command(
     downstream: Annotated[str, typer.Option(help=DOWNSTREAM, metavar="TASK")] = "latent",
     labels: Annotated[str, typer.Option(help="Labels of the downstream task.", metavar="N")] = "200",
     repeats: Annotated[int, typer.Option(help="Training sets at each size and mask; 0 trains nothing.", min=0)] = 8,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the columns; show every table.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -35,7 +33,7 @@ def pretrain_command(
             parser=file_place,
         ),
     ] = None,
-) -> None:
+) -> object:
     """Measure what masked pretraining learns of a latent.
 
     Pretrain on masked tokens of MODEL: condition numbers of each mask, excess risk, and the risk of a linear head
@@ -53,7 +51,7 @@ def pretrain_command(
     """
     from keyhole.apps.pretrain.pretrain import Design, pretrain
     from keyhole.apps.pretrain.pretraining import Pretraining
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
@@ -67,7 +65,7 @@ def pretrain_command(
             design=Design(count(samples), count(labels), repeats),
             watch=watch,
         )
-    print_answer(answer, as_json=json, verbose=verbose, out=out)
+    return written(answer, out)
 
 
 def rows_of(text: str) -> str | list[list[float]]:

@@ -23,14 +23,13 @@ def curve_command(
         str, typer.Option(help="Repeat with so many irrelevant columns appended, such as 30,300.", metavar="LIST")
     ] = "",
     splits: Annotated[int, typer.Option(help="Random splits into rows to learn from and rows held out.", min=2)] = 20,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
             help="Write the figure (.html, .svg, .png, .csv) or the answer.", metavar="FILE", parser=file_place
         ),
     ] = None,
-) -> None:
+) -> object:
     """Draw the learning curve of a table.
 
     Accuracy on held-out rows of DATA, against the number of rows learned from.
@@ -45,7 +44,7 @@ def curve_command(
     """
     from keyhole.apps.tables.curve import Curve, curve
     from keyhole.apps.tables.table import read_table
-    from keyhole.cli.printing import print_answer
+    from keyhole.cli.printing import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
@@ -61,6 +60,4 @@ def curve_command(
             splits=splits,
             watch=watch,
         )
-    print_answer(answer, as_json=json)
-    if out is not None:
-        typer.echo(f"wrote {answer.save(out)}", err=True)
+    return written(answer, out)

@@ -26,8 +26,7 @@ def suite_command(
     out: Annotated[Path, typer.Option(help="The folder to write into.", metavar="DIR", parser=folder_place)],
     seed: Annotated[int, typer.Option(help="Draws functions, constructions and distractors.", min=0)] = 0,
     modules: Annotated[bool, typer.Option("--modules", help="Write every model as a torch module (.py) too.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-) -> None:
+) -> object:
     """Write N certified models and key.json, their answer key.
 
     Some models have distractors: heads that attend elsewhere and change no output.
@@ -42,9 +41,8 @@ def suite_command(
     with view_progress("making models") as watch:
         made = make_suite(models, context, seed, watch=watch)
         key = made.save(out, modules=modules, watch=watch)
-    if json:
-        typer.echo(made.to_json())
-    typer.echo(f"wrote {models} model{'s' * (models != 1)} and the answers: {key}", err=json)
+    typer.echo(f"wrote {models} model{'s' * (models != 1)} and the answers: {key}", err=True)
+    return made
 
 
 @score_command.command("attributions", short_help="Precision, recall and AUC of attributions.")
@@ -63,8 +61,7 @@ def attributions_command(
     top: Annotated[
         int | None, typer.Option(help="How many positions to take; as many as are relevant, if not given.", min=1)
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-) -> None:
+) -> object:
     """Score attributions against a certified suite.
 
     Precision, recall and AUC of the relevant positions, with intervals over the inputs.
@@ -78,9 +75,7 @@ def attributions_command(
       keyhole score attributions suite/key.json attributions/ --top 5
     """
     from keyhole.apps.tables.score import score
-    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
     with view_progress("scoring"):
-        scores = score(key, attributions, model=model, top=top)
-    print_answer(scores, as_json=json)
+        return score(key, attributions, model=model, top=top)

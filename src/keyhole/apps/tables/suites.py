@@ -13,6 +13,7 @@ from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.answer import Show
 from keyhole.show.folding import abbreviate
 
+FEW = 10  # models that are listed unasked
 LONGEST = 30  # letters of a formula
 
 
@@ -27,8 +28,10 @@ class Suite(Result):
     models: tuple[Member, ...]
 
     def lines(self, show: Show) -> None:
-        """Set a row per model."""
+        """Count the models; list them where there are few."""
         show.line(f"{len(self.models)} certified models of context T = {self.context}, seed {self.seed}")
+        if len(self.models) > FEW and not show.verbose:
+            return
         show.table(
             {"model": "<", "family": "<", "formula": "<", "construction": "<", "distractors": ">"},
             [

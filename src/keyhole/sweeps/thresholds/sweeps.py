@@ -11,8 +11,6 @@ from functools import cache, cached_property
 from statistics import median
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
-
 from keyhole.errors import ArgumentError
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.sweeps.runs.execution import Execution
@@ -205,8 +203,10 @@ class _Track:
 
 
 @cache
-def _libraries() -> ThreadpoolController:
+def _libraries() -> Any:
     """Return the libraries of linear algebra that are loaded, looked up once."""
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415  (of the extra `train`)
+
     return ThreadpoolController()
 
 
