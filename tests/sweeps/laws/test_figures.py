@@ -44,7 +44,7 @@ def test_the_map_carries_thresholds_laws_and_floor():
     points = rows_of(figure, "points")
     assert [(row["m"], row["low"], row["high"]) for row in points] == [(t.m, t.low, t.high) for t in THRESHOLDS]
     curves = rows_of(figure, "curves")
-    assert {row["of"] for row in curves} == {law.formula for law in verdict.laws[:3]} | {"floor: no learner goes below"}
+    assert {row["of"] for row in curves} == {law.formula for law in verdict.laws[:3]} | {"floor"}
     assert [row["context"] for row in curves if row["of"].startswith("floor")] == [25, 50, 100]
     winner = [(row["context"], row["m"]) for row in curves if row["of"] == verdict.laws[0].formula]
     assert winner == [(t, pytest.approx(verdict.laws[0].at(t))) for t, _ in winner]
@@ -65,7 +65,7 @@ def test_learners_share_colours_with_their_lines():
     """A learner's points and line have one name, so one colour; the floor is a line without points."""
     figure = learners_figure("m*", {"tree": THRESHOLDS, "forest": THRESHOLDS}, floors=FLOORS)
     assert {row["of"] for row in figure.rows} == {"tree", "forest"}
-    assert {row["of"] for row in rows_of(figure, "curves")} == {"tree", "forest", "floor: no learner goes below"}
+    assert {row["of"] for row in rows_of(figure, "curves")} == {"tree", "forest", "floor"}
     assert "resolve" not in to_spec(figure)
     assert to_spec(success_figure("AND", TALLIES, THRESHOLDS))["resolve"]["scale"]["color"] == "independent"
 
@@ -78,7 +78,7 @@ def test_laws_and_bounds_lie_beside_the_learners():
     )
     curves = rows_of(figure, "curves")
     laws = {verdict.laws[0].formula, "a + b ln T"}
-    assert {row["of"] for row in curves} == {"forest", "bound", "floor: no learner goes below", *laws}
+    assert {row["of"] for row in curves} == {"forest", "bound", "floor", *laws}
     assert {row["context"]: row["m"] for row in curves if row["of"] == "bound"} == enough
     best = [(row["context"], row["m"]) for row in curves if row["of"] == verdict.laws[0].formula]
     assert best == [(t, pytest.approx(verdict.laws[0].at(t))) for t, _ in best]

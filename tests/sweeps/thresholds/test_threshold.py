@@ -109,7 +109,6 @@ def test_a_plateau_below_the_quantile_is_said_aloud():
     found = estimate_threshold(100, {10: (0, 40), 30: (6, 40), 100: (12, 40), 300: (12, 40), 1000: (12, 40)})
     assert (found.censored, found.m, found.high) == ("above", None, None)
     assert found.plateau == pytest.approx(0.3)
-    assert str(found) == "m* at T = 100, success 0.5: not reached; runs level off at 0.3 by m = 1000"
 
 
 def test_the_plateau_is_seen():

@@ -194,7 +194,7 @@ def _floor_rows(floors: Mapping[int, float | None], within: tuple[float, float])
     """The floor as a curve, where there is one."""
     kept = [(context, floor) for context, floor in sorted(floors.items()) if floor is not None and floor > 0]
     return [
-        {"context": context, "m": floor, "of": "floor: no learner goes below"}
+        {"context": context, "m": floor, "of": "floor"}
         for context, floor in kept
         if within[0] / 2 <= floor <= within[1]
     ]

@@ -4,8 +4,9 @@ One decade of T does not separate log T from √T. So a verdict names the runner
 way of a name; `decision.py` has the rule.
 """
 
-from collections.abc import Sequence
-from math import exp, log
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import exp
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from keyhole.sweeps.laws.fit import LawFit, Points, fit_law, prediction_error, r
 from keyhole.sweeps.laws.growth_laws import LAWS, GrowthLaw, check_law, read_laws
 from keyhole.sweeps.laws.verdict import FittedLaw, LawVerdict, best_forecaster
 from keyhole.sweeps.thresholds.threshold import Threshold
-from keyhole.verdicts import LawStatus
 
 LEAST = 4  # contexts with a threshold: two coefficients, and two more by which the laws may differ
 RESAMPLES = 400  # shares are then known to 2.5 %
@@ -57,7 +57,8 @@ def compare_laws(
     wins = np.argmin([fit.deviance / scatter + PRICE * fit.law.parameters for fit in refits], axis=0)
     scores = decision.scores[:, 0]
     support = np.exp((scores.min() - scores) / 2)
-    seen, held_out = _split(n)
+    longest = max(1, min(n // 4, n - 3))  # the longest quarter is held out; at least three contexts are seen
+    seen, held_out = np.arange(n - longest), np.arange(n - longest, n)
     fitted = [
         FittedLaw(
             law=law,
@@ -76,19 +77,12 @@ def compare_laws(
 
 
 def comparable(thresholds: Sequence[Threshold]) -> bool:
-    """Whether the thresholds suffice to compare laws: four that are bounded at all, three of them on both sides."""
+    """Return whether laws can be compared: four thresholds that are bounded at all, three of them on both sides."""
     return _suffice(read_points(thresholds, 0.9))  # the confidence moves errors alone, so any will do
 
 
 def _suffice(points: Points) -> bool:
-    """Whether there are enough points, and enough of them bounded on both sides."""
     return len(points.contexts) >= LEAST and int((points.side == 0).sum()) >= LEAST - 1
-
-
-def _split(n: int) -> tuple[Int[np.ndarray, "k"], Int[np.ndarray, "l"]]:
-    """The contexts seen, and the longest quarter, held out; at least three are seen."""
-    held_out = max(1, min(n // 4, n - 3))
-    return np.arange(n - held_out), np.arange(n - held_out, n)
 
 
 def _held_out_error(
@@ -117,28 +111,59 @@ def _verdict(
 ) -> LawVerdict:
     """What the rule says, with everything that stands in the way of a name."""
     misfit, named = bool(decision.misfit[0]), bool(decision.named[0])
-    status: LawStatus = "misfit" if misfit else "named" if named else "undecided"
     place = int(decision.bend_deviances[:, 0].argmin())
-    rival = decision.bends[place].formula
     ln_odds = (laws[0].score - float(decision.bend_deviances[place, 0]) - 3 * PRICE) / 2
-    monotone_p = _monotone_p(points)
-    power = _power(decision, points)
-    return LawVerdict(
+    found = LawVerdict(
         laws=laws,
         odds=float(decision.odds[0]),
-        status=status,
+        status="misfit" if misfit else "named" if named else "undecided",
         scatter=scatter,
-        monotone_p=monotone_p,
-        rival=rival,
+        monotone_p=_monotone_p(points),
+        rival=decision.bends[place].formula,
         rival_odds=exp(min(ln_odds, 700.0)),
-        power=power,
+        power=_power(decision, points),
         held_out=held_out,
-        warnings=(
-            *_misfits(laws, decision, rival, ln_odds, monotone_p),
-            *_obstacles(laws, decision, points, rival, power),
-            *_poor_forecast(laws, held_out),
-        ),
+        warnings=(),
     )
+    return replace(found, warnings=tuple(_warnings(found, decision, points)))
+
+
+def _warnings(found: LawVerdict, decision: Decision, points: Points) -> Iterator[str]:
+    """Say in what way no law fits, what keeps the rule from naming one, and which law predicts better."""
+    first = found.laws[0]
+    if found.status == "misfit":
+        if max(law.fit_p for law in found.laws) < MISFIT:
+            falls = "does not fit either: m* falls, or its intervals are too narrow"
+            yield f"No law fits. A free rising curve {'does' if found.monotone_p >= MISFIT else falls}."
+        if found.rival_odds >= ODDS:
+            yield f"{found.rival} explains the points better, odds {found.rival_odds:.2g} to 1."
+    elif found.status == "undecided":
+        yield from _obstacles(found, decision, points)
+    best = best_forecaster(found.laws)
+    if best is not None and best.name != first.name:
+        yield f"{best.formula} foretold T = {', '.join(map(str, found.held_out))} better than {first.formula} did."
+
+
+def _obstacles(found: LawVerdict, decision: Decision, points: Points) -> Iterator[str]:
+    """Say what keeps the rule from naming a law, where some law fits."""
+    first = found.laws[0]
+    low, high = points.ends
+    if not decision.ranging[0] and first.law.parameters == 1:
+        yield f"A rise or fall of m* by a factor of {FLAT:g} is not excluded; use a finer precision."
+    elif not decision.ranging[0]:
+        yield (
+            f"T from {low:.0f} to {high:.0f} is too short a range to name a law that grows: the longest context "
+            f"has to be {WIDE:.0f} times the shortest, such as 10 to 3000."
+        )
+    if not decision.fitting[0]:
+        yield f"{first.formula} itself does not fit: probability {first.fit_p:.1g}."
+    if not decision.straight[0]:
+        yield f"{found.rival} explains the points as well (a name takes odds of {BENT_ODDS:g} to 1)."
+    if not decision.clear[0]:
+        yield (
+            f"A name takes odds of {ODDS:g} to 1. On points like these {first.formula} would be named in "
+            f"{percent(found.power, 0)} of sweeps if it is true: add contexts or runs."
+        )
 
 
 def _power(decision: Decision, points: Points) -> float:
@@ -166,69 +191,3 @@ def _monotone_p(points: Points) -> float:
     values, weights = points.values[known], points.errors[known] ** -2.0
     distance = float((weights * (values - isotonic_regression(values, weights=weights).x) ** 2).sum())
     return float(chdtrc(len(values) - 1, distance))
-
-
-def _misfits(
-    laws: tuple[FittedLaw, ...], decision: Decision, rival: str, ln_odds: float, monotone_p: float
-) -> list[str]:
-    """In what way no law fits, where none does."""
-    sentences = []
-    if max(law.fit_p for law in laws) < MISFIT:
-        nearest = max(laws, key=lambda law: law.fit_p)
-        free = (
-            "A free rising curve does."
-            if monotone_p >= MISFIT
-            else "Nor does any rising curve: m* falls, or its intervals are too narrow."
-        )
-        sentences.append(
-            f"No law fits: were {nearest.formula} true, points as far from it had probability {nearest.fit_p:.1g}. "
-            f"{free}"
-        )
-    if decision.misfit[0] and ln_odds >= log(ODDS):
-        sentences.append(f"{rival} explains the points better, odds {exp(min(ln_odds, 700.0)):.2g} to 1.")
-    return sentences
-
-
-def _obstacles(laws: tuple[FittedLaw, ...], decision: Decision, points: Points, rival: str, power: float) -> list[str]:
-    """What keeps the rule from naming a law, where some law fits."""
-    first = laws[0]
-    if decision.misfit[0] or decision.named[0]:
-        return []
-    sentences = []
-    if not decision.ranging[0]:
-        sentences.append(_too_level(points) if first.law.parameters == 1 else _too_narrow(points))
-    if not decision.fitting[0]:
-        sentences.append(f"{first.formula} itself does not fit: probability {first.fit_p:.1g}.")
-    if not decision.straight[0]:
-        sentences.append(f"{rival} explains the points as well (odds of {BENT_ODDS:g} to 1 are asked for).")
-    if not decision.clear[0]:
-        close = [law.formula for law in laws[1:] if law.score - first.score < 2 * log(ODDS)]
-        sentences.append(
-            f"A law is named at odds of {ODDS:g} to 1; those of {first.formula} are lower over {', '.join(close)}. "
-            f"Were {first.formula} true as fitted, points like these would name it in {percent(power, 0)} of sweeps."
-        )
-    return sentences
-
-
-def _poor_forecast(laws: tuple[FittedLaw, ...], held_out: tuple[int, ...]) -> list[str]:
-    """A remark where another law predicts the longest contexts better from the others; it forbids nothing."""
-    best = best_forecaster(laws)
-    if best is None or best.name == laws[0].name:
-        return []
-    return [f"{best.formula} foretold T = {', '.join(map(str, held_out))} better than {laws[0].formula} did."]
-
-
-def _too_level(points: Points) -> str:
-    """Why the constant is not named."""
-    return (
-        f"A rise or fall of m* by a factor of {FLAT:g} from T = {points.ends[0]:.0f} to {points.ends[1]:.0f} is not "
-        f"excluded at {ODDS:g} to 1; use a finer precision."
-    )
-
-
-def _too_narrow(points: Points) -> str:
-    """Why no law that grows is named over a short range, where such laws look alike."""
-    return (
-        f"T from {points.ends[0]:.0f} to {points.ends[1]:.0f} is too short a range to name a law that grows: for that "
-        f"the longest context has to be {WIDE:.0f} times the shortest, such as 10 to 3000."
-    )

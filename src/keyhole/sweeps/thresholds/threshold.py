@@ -48,18 +48,6 @@ class Threshold:
     largest: int
     empirical: int | None  # the smallest m with that success fraction over at least 20 seeds
 
-    def __str__(self) -> str:
-        asked = f"m* at T = {self.context}, success {self.quantile:g}"
-        if self.censored == "below":
-            return f"{asked}: below {self.smallest}, the smallest size tried"
-        if self.censored == "above" and self.plateau < self.quantile:
-            return f"{asked}: not reached; runs level off at {self.plateau:.2g} by m = {self.largest}"
-        if self.censored == "above":
-            return f"{asked}: above {self.largest}, the largest size tried"
-        low = "?" if self.low is None else f"{self.low:.4g}"
-        high = "?" if self.high is None else f"{self.high:.4g}"
-        return f"{asked}: {self.m:.4g} ({low} to {high})"
-
 
 def estimate_threshold(
     context: int,
