@@ -35,7 +35,6 @@ def test_out_writes_the_figure(tmp_path, name, opening):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("markov",), "markov is a contrast"),
         (("nothing",), "'nothing'"),
         (("gp", "--attention", "hard"), "'hard'"),
         (("gp", "--attention", ","), "comma"),

@@ -48,7 +48,7 @@ def test_rows_of_numbers():
     ("words", "said"),
     [
         (("finite", "--mask", "16", "--size", "16"), "leaves nothing to read"),
-        (("urn",), "has no posterior"),
+        (("urn",), "'urn'"),
         (("finite", "--size", "1"), "at least 2"),
         (("finite", "--samples", "0"), "0 training sequences"),
         (("finite", "--downstream", "1,1"), "task is constant"),

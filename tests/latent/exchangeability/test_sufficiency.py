@@ -167,7 +167,7 @@ def test_regret_never_exceeds_its_ceiling(letters, values, seed):
     logs = model.log_likelihood(tokens)
     slow = np.zeros(4)
     for t in range(12):
-        chances = model.predictive(tokens[:, :t])[np.arange(4), tokens[:, t]]
+        chances = model.posterior_mean(tokens[:, :t])[np.arange(4), tokens[:, t]]
         slow -= np.log(chances)
         best = logs[:, : t + 1].sum(axis=1)
         assert regret[:, t] == pytest.approx(slow + best.max(axis=1), abs=1e-9)

@@ -48,7 +48,7 @@ def test_bayes_rule_is_a_softmax(model, length, seed):
     attention /= attention.sum(axis=1, keepdims=True)
     possible = product > 0
     assert np.abs(np.where(possible, attention - slow, 0)).max() <= 1e-10
-    assert np.abs(model.predictive(tokens) - slow @ model.emission.T).max() <= 1e-10
+    assert np.abs(model.posterior_mean(tokens) - slow @ model.emission.T).max() <= 1e-10
 
 
 @given(finite_models(), st.integers(0, 6), st.integers(0, 2**32))
@@ -78,17 +78,16 @@ def test_gaussian_location_by_one_token_at_a_time(tokens, prior, noise):
     posterior = model.posterior(tokens)
     assert np.abs(posterior.mean - mean).max() <= 1e-12
     assert posterior.variance == pytest.approx(variance, rel=1e-12)
-    longer = np.concatenate([tokens, model.predictive(tokens).mean[:, None]], axis=1)  # the update is linear in it
+    longer = np.concatenate([tokens, posterior.mean[:, None]], axis=1)  # the update is linear in it
     assert np.abs(model.posterior(longer).mean - mean).max() <= 1e-12
-    assert model.predictive(tokens).variance == pytest.approx(variance + noise, rel=1e-12)
 
 
 def test_vectors_of_the_theory():
     """Stored numbers of the theory: posteriors, predictives, variances."""
     assert THREE.posterior(np.array([[0, 0, 2]]))[0] == pytest.approx([0.714286, 0.285714], abs=1e-6)
-    assert THREE.predictive(np.array([[0, 0, 2]]))[0] == pytest.approx([0.414286, 0.3, 0.285714], abs=1e-6)
-    assert THREE.predictive(np.zeros((1, 0), dtype=int))[0] == pytest.approx([0.35, 0.3, 0.35], abs=1e-12)
-    assert 7 * Polya(np.array([1.0, 2, 1])).predictive(np.array([[0, 0, 1]]))[0] == pytest.approx([3, 3, 1])
+    assert THREE.posterior_mean(np.array([[0, 0, 2]]))[0] == pytest.approx([0.414286, 0.3, 0.285714], abs=1e-6)
+    assert THREE.posterior_mean(np.zeros((1, 0), dtype=int))[0] == pytest.approx([0.35, 0.3, 0.35], abs=1e-12)
+    assert 7 * Polya(np.array([1.0, 2, 1])).posterior_mean(np.array([[0, 0, 1]]))[0] == pytest.approx([3, 3, 1])
     gaussian = GaussianLocation(np.zeros(1), 2.0, 0.5)
     for length, variance in [(10, 0.0487805), (100, 0.00498753), (1000, 0.000499875)]:
         assert gaussian.bayes_risk(length) == pytest.approx(variance, rel=1e-5)
@@ -136,7 +135,7 @@ def test_conjugate_risks_by_enumeration(model):
     sequences = enumerate_sequences(model.letters, 4)
     chances = np.ones(len(sequences))
     for t in range(4):
-        chances *= model.predictive(sequences[:, :t])[np.arange(len(sequences)), sequences[:, t]]
+        chances *= model.posterior_mean(sequences[:, :t])[np.arange(len(sequences)), sequences[:, t]]
     variance = model.posterior(sequences).variance.reshape(len(sequences), -1).sum(axis=1)
     assert chances.sum() == pytest.approx(1, rel=1e-12)
     assert model.bayes_risk(4) == pytest.approx(float(chances @ variance), rel=1e-12)
@@ -240,7 +239,6 @@ def test_mixture_by_its_clusters():
     square = ((tokens[:, :, None] - model.centres) ** 2).sum(axis=(1, 3))
     weight = model.prior * np.exp(-square)  # 1/(2σ²) = 1
     assert model.posterior(tokens) == pytest.approx(weight / weight.sum(axis=1, keepdims=True))
-    assert model.predictive(tokens) == pytest.approx(model.posterior(tokens))
 
 
 REFUSALS = {
@@ -254,17 +252,17 @@ REFUSALS = {
         np.array([[1]])
     ),
     "0 sequences of 3 tokens": lambda: THREE.sample(0, 3, 0),
-    "What an urn holds of a colour must be positive": lambda: Polya(np.array([1.0, 0.0])),
+    "of a colour must be": lambda: Polya(np.array([1.0, 0.0])),
     "at least two colours": lambda: Polya(np.ones(1)),
-    "A parameter of a Beta law": lambda: BetaBernoulli(1.0, -1.0),
-    "A noise variance must be positive and finite; got nan": lambda: GaussianLocation(np.zeros(1), 1.0, float("nan")),
+    "parameter of a Beta law": lambda: BetaBernoulli(1.0, -1.0),
+    "noise variance .* got nan": lambda: GaussianLocation(np.zeros(1), 1.0, float("nan")),
     "The prior mean must hold": lambda: GaussianLocation(np.zeros(0)),
     r"shape \(n, T, 1\)": lambda: find_model("gaussian").posterior(np.zeros((1, 2, 3))),
     "Tokens hold NaN": lambda: find_model("gaussian").posterior(np.full((1, 2, 1), np.nan)),
     "need W of shape": lambda: GaussianMixture(np.zeros((2, 1)), np.ones((1, 1)), np.ones(1)),
     "The centres hold NaN": lambda: GaussianMixture(np.full((1, 1), np.nan), np.ones((1, 1)), np.ones(1)),
     "keys need at least 2": lambda: SphereProcess(1),
-    "A temperature must be positive": lambda: SphereProcess(temperature=0.0),
+    "temperature must be": lambda: SphereProcess(temperature=0.0),
     "Draw a SphereFunction instead": lambda: SphereProcess().sample(1, 5000, 0),
     "a chance to stay from 0 to 1": lambda: MarkovChain(4, 1.5),
     "not nothing": lambda: Urn(np.array([0, 0])),
@@ -279,8 +277,6 @@ def test_bad_input_gets_one_sentence(sentence):
 
 
 def test_unknown_names():
-    """A name that is no model, or is a contrast where a posterior is needed, is refused with the names there are."""
-    with pytest.raises(ArgumentError, match=r"There is no latent model 'urn'; urn is a contrast.*beta, finite"):
-        find_model("urn")
-    with pytest.raises(ArgumentError, match=r"There is no latent model 'nothing'; there are beta, finite"):
+    """A name that is not a model is refused with the names there are."""
+    with pytest.raises(ArgumentError, match=r"'nothing'; there are beta, finite"):
         find_model("nothing")

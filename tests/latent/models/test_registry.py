@@ -65,11 +65,10 @@ def test_a_model_with_keys_of_ones_own():
     assert named.estimators[0].is_the_posterior_mean  # bandwidth √γ = 0.5
 
 
-@pytest.mark.parametrize("name", ["gaussian", "markov"])
-def test_a_name_is_given_once(name):
-    """Neither a model's nor a contrast's name can be taken."""
-    with pytest.raises(ArgumentError, match=f"A model named '{name}' is registered already; choose another name"):
-        register_model(name, RoughFunction)
+def test_a_name_is_given_once():
+    """A model's name cannot be taken."""
+    with pytest.raises(ArgumentError, match="'gaussian' is registered"):
+        register_model("gaussian", RoughFunction)
 
 
 def test_the_names_are_those_of_the_library():

@@ -20,7 +20,7 @@ def expected_posterior(model: FiniteModel | Polya, tokens: Letters) -> Float[Any
     >>> expected_posterior(Polya(np.array([1.0, 2.0, 1.0])), np.array([[0, 0, 1]])).round(6).tolist()
     [[0.428571, 0.428571, 0.142857]]
     """
-    chances = model.predictive(tokens)
+    chances = model.posterior_mean(tokens)
     expected = np.zeros_like(beliefs(model.posterior(tokens)))
     for letter in range(model.letters):
         possible = chances[:, letter] > 0  # a letter that cannot come has no posterior, and weighs nothing

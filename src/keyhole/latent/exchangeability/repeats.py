@@ -23,11 +23,6 @@ class RepeatedSequences:
     chance: float  # at most the probability of so many repeats among independent exchangeable sequences
     kept: Int[Any, "n"]  # where each sequence that counts stands: all of them, or each distinct one once
 
-    @property
-    def refuted(self) -> bool:
-        """Whether so many repeats are too improbable to believe in."""
-        return len(self.kept) < self.sequences
-
 
 def repeated_sequences(tokens: Shaped[Any, "N T *width"]) -> RepeatedSequences:
     """Which sequences repeat others, and whether by chance.

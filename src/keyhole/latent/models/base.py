@@ -6,7 +6,6 @@ and its value side by side.
 """
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -70,12 +69,6 @@ def require_sizes(n: int, length: int) -> None:
     """Refuse to draw fewer than one sequence, or a sequence of negative length."""
     if n < 1 or length < 0:
         raise AssumptionError(f"{n} sequences of {length} tokens were asked for; ask for at least 1 of at least 0.")
-
-
-def require_amount(what: str, number: float) -> None:
-    """Refuse a number that is not positive and finite."""
-    if not (isfinite(number) and number > 0):
-        raise AssumptionError(f"{_capitalised(what)} must be positive and finite; got {number}.")
 
 
 def letter_counts(tokens: Letters, letters: int) -> Shaped[Any, "n letters"]:

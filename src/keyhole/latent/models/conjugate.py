@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.arrays import Float, Int, Real
+from keyhole.arrays import Float, Int
+from keyhole.attention import require_positive
 from keyhole.errors import AssumptionError
 from keyhole.latent.inference.problem import Pooling
 from keyhole.latent.models.base import (
@@ -16,7 +17,6 @@ from keyhole.latent.models.base import (
     Tokens,
     draw_letters,
     letter_counts,
-    require_amount,
     require_sizes,
     require_vectors,
 )
@@ -59,7 +59,7 @@ class Polya(ModelWithoutKeys):
         if len(self.concentration) < 2:
             raise AssumptionError(f"An urn needs at least two colours; got {len(self.concentration)}.")
         for amount in self.concentration:
-            require_amount("what an urn holds of a colour", float(amount))
+            require_positive("what an urn holds of a colour", float(amount))
 
     @property
     def letters(self) -> int:
@@ -75,19 +75,15 @@ class Polya(ModelWithoutKeys):
 
     def posterior(self, tokens: Letters) -> Dirichlets:
         """A Dirichlet of concentration α plus the counts."""
-        return Dirichlets(self.concentration + self.statistic(tokens))
+        return Dirichlets(self.concentration + letter_counts(tokens, self.letters))
 
-    def predictive(self, tokens: Letters) -> Probabilities:
-        """P(next letter = v) = (α_v + n_v)/(α₀ + T).
+    def posterior_mean(self, tokens: Letters) -> Probabilities:
+        """P(next letter = v) = (α_v + n_v)/(α₀ + T), which is the mean of its one-hot vector.
 
-        >>> (7 * Polya(np.array([1.0, 2.0, 1.0])).predictive(np.array([[0, 0, 1]]))).round(12).tolist()
+        >>> (7 * Polya(np.array([1.0, 2.0, 1.0])).posterior_mean(np.array([[0, 0, 1]]))).round(12).tolist()
         [[3.0, 3.0, 1.0]]
         """
         return self.posterior(tokens).mean
-
-    def posterior_mean(self, tokens: Letters) -> Probabilities:
-        """The expected law of a token, which is the mean of its one-hot vector."""
-        return self.predictive(tokens)
 
     def token_values(self, tokens: Int[Any, "T"]) -> Float[Any, "T V"]:
         """One-hot vectors."""
@@ -104,10 +100,6 @@ class Polya(ModelWithoutKeys):
         mean = self.concentration / total
         spread = float((mean * (1 - mean)).sum())
         return Pooling(mean, spread * total / (total + 1), spread / (total + 1), linear=True)
-
-    def statistic(self, tokens: Letters) -> Int[Any, "n V"]:
-        """How often each letter occurs."""
-        return letter_counts(tokens, self.letters)
 
     def bayes_risk(self, length: int) -> float:
         """The expected squared distance of the posterior mean from the law of the tokens.
@@ -153,8 +145,8 @@ class BetaBernoulli(ModelWithoutKeys):
     letters = 2
 
     def __post_init__(self) -> None:
-        require_amount("a parameter of a Beta law", self.heads)
-        require_amount("a parameter of a Beta law", self.tails)
+        require_positive("a parameter of a Beta law", self.heads)
+        require_positive("a parameter of a Beta law", self.tails)
 
     def sample(self, n: int, length: int, rng: Rng) -> Draw:
         """Draw a chance for each sequence, then its bits."""
@@ -169,17 +161,12 @@ class BetaBernoulli(ModelWithoutKeys):
         >>> BetaBernoulli().posterior(np.array([[1, 1, 0]])).mean.tolist()
         [0.6]
         """
-        ones = self.statistic(tokens)
+        ones = letter_counts(tokens, 2)[:, 1]
         return Betas(self.heads + ones, self.tails + (tokens.shape[1] - ones))
 
-    def predictive(self, tokens: Letters) -> Probabilities:
-        """The chances of 0 and of 1 for the next bit."""
-        mean = self.posterior(tokens).mean
-        return np.stack([1 - mean, mean], axis=1)
-
     def posterior_mean(self, tokens: Letters) -> Probabilities:
-        """The chances of 0 and of 1, which are the mean of a bit's one-hot vector."""
-        return self.predictive(tokens)
+        """The chances of 0 and of 1 for the next bit, which are the mean of its one-hot vector."""
+        return self.token_means(self.posterior(tokens).mean)
 
     def token_values(self, tokens: Int[Any, "T"]) -> Float[Any, "T 2"]:
         """One-hot vectors."""
@@ -193,10 +180,6 @@ class BetaBernoulli(ModelWithoutKeys):
     def pooling(self) -> Pooling:
         """That of a Pólya urn of two colours."""
         return Polya(np.array([self.tails, self.heads])).pooling
-
-    def statistic(self, tokens: Letters) -> Int[Any, "n"]:
-        """The number of ones."""
-        return letter_counts(tokens, 2)[:, 1]
 
     def bayes_risk(self, length: int) -> float:
         """The expected squared error of the posterior mean: ab/((a + b)(a + b + 1)(a + b + T)).
@@ -218,8 +201,8 @@ class GaussianLocation(ModelWithoutKeys):
     noise_variance: float = 1.0  # σ²
 
     def __post_init__(self) -> None:
-        require_amount("a prior variance", self.prior_variance)
-        require_amount("a noise variance", self.noise_variance)
+        require_positive("a prior variance", self.prior_variance)
+        require_positive("a noise variance", self.noise_variance)
         if len(self.prior_mean) == 0 or not bool(np.all(np.isfinite(self.prior_mean))):
             raise AssumptionError("The prior mean must hold at least one number, and no NaN or infinity.")
 
@@ -243,14 +226,10 @@ class GaussianLocation(ModelWithoutKeys):
         >>> posterior.mean.round(7).tolist(), round(posterior.variance, 7)
         ([[1.8461538]], 0.1538462)
         """
+        require_vectors(tokens, self.width)
         weight = self.noise_variance + tokens.shape[1] * self.prior_variance
-        mean = (self.noise_variance * self.prior_mean + self.prior_variance * self.statistic(tokens)) / weight
+        mean = (self.noise_variance * self.prior_mean + self.prior_variance * tokens.sum(axis=1)) / weight
         return Gaussians(mean, self.noise_variance * self.prior_variance / weight)
-
-    def predictive(self, tokens: Tokens) -> Gaussians:
-        """The next token: the posterior's mean, its variance plus the noise."""
-        posterior = self.posterior(tokens)
-        return Gaussians(posterior.mean, posterior.variance + self.noise_variance)
 
     def posterior_mean(self, tokens: Tokens) -> Float[Any, "n d"]:
         """The mean of the posterior, which is that of the next token."""
@@ -260,11 +239,6 @@ class GaussianLocation(ModelWithoutKeys):
     def pooling(self) -> Pooling:
         """Prior mean μ₀ and the ridge σ²/τ²."""
         return Pooling(self.prior_mean, self.width * self.noise_variance, self.width * self.prior_variance, linear=True)
-
-    def statistic(self, tokens: Tokens) -> Real[Any, "n d"]:
-        """The sum of the tokens."""
-        require_vectors(tokens, self.width)
-        return tokens.sum(axis=1)
 
     def bayes_risk(self, length: int) -> float:
         """The posterior variance, summed over coordinates."""

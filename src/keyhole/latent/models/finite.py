@@ -115,7 +115,12 @@ class FiniteLatentWithMeans(FiniteLatent, ModelWithoutKeys):
         return self.latent_means[latents]
 
     def posterior_mean(self, tokens: Tokens) -> Float[Any, "n k"]:
-        """The means of the latent values, weighed by the posterior."""
+        """The means of the latent values, weighed by the posterior; for letters the law Aπ_X of the next one.
+
+        >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
+        >>> three.posterior_mean(np.array([[0, 0, 2]])).round(6).tolist()
+        [[0.414286, 0.3, 0.285714]]
+        """
         return self.posterior(tokens) @ self.latent_means
 
     def attend_to_latents(self, tokens: Tokens) -> Probabilities:
@@ -152,15 +157,6 @@ class FiniteModel(FiniteLatentWithMeans):
         require_letters(tokens, self.letters)
         with np.errstate(divide="ignore"):
             return np.log(self.emission)[tokens]
-
-    def predictive(self, tokens: Letters) -> Probabilities:
-        """P(next letter | sequence) = Aπ_X.
-
-        >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
-        >>> three.predictive(np.array([[0, 0, 2]])).round(6).tolist()
-        [[0.414286, 0.3, 0.285714]]
-        """
-        return self.posterior(tokens) @ self.emission.T
 
     @property
     def latent_means(self) -> Float[Any, "m V"]:

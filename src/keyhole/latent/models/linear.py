@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float
+from keyhole.attention import require_positive
 from keyhole.latent.inference.predictions import is_constant, reached_rates, shrinking_rates
 from keyhole.latent.inference.problem import Prediction, Regression, Settings
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.kernels import linear_kernel
-from keyhole.latent.models.base import Draw, Rng, Tokens, require_amount, require_sizes
+from keyhole.latent.models.base import Draw, Rng, Tokens, require_sizes
 from keyhole.latent.models.registry import register_model
 from keyhole.latent.models.with_keys import ModelWithKeys, require_widths
 
@@ -47,8 +48,8 @@ class LinearRegression(ModelWithKeys):
 
     def __post_init__(self) -> None:
         require_widths(self.key_width, self.value_width, least=1)
-        require_amount("a prior variance", self.prior_variance)
-        require_amount("a noise variance", self.noise_variance)
+        require_positive("a prior variance", self.prior_variance)
+        require_positive("a noise variance", self.noise_variance)
 
     repeats = 64  # its systems are small
     attentions = ("softmax", "cme", "linear")

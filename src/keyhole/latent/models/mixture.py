@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float, Int
+from keyhole.attention import require_positive
 from keyhole.errors import AssumptionError
 from keyhole.latent.models.base import (
-    Probabilities,
     Tokens,
     draw_letters,
-    require_amount,
     require_probabilities,
     require_vectors,
 )
@@ -41,7 +40,7 @@ class GaussianMixture(FiniteLatentWithMeans):
         require_probabilities(
             "each column of W, the proportions of the clusters given a latent value,", self.proportions
         )
-        require_amount("a noise variance", self.noise_variance)
+        require_positive("a noise variance", self.noise_variance)
         if self.proportions.shape != (len(self.centres), len(self.prior)):
             raise AssumptionError(
                 f"{len(self.centres)} clusters and {len(self.prior)} latent values need W of shape "
@@ -69,10 +68,6 @@ class GaussianMixture(FiniteLatentWithMeans):
         require_vectors(tokens, self.centres.shape[1])
         square = ((tokens[:, :, None, :] - self.centres) ** 2).sum(axis=3)
         return -square / (2 * self.noise_variance) - self.centres.shape[1] / 2 * log(2 * pi * self.noise_variance)
-
-    def predictive(self, tokens: Tokens) -> Probabilities:
-        """The law of the next token as a mixture of the clusters: their proportions Wπ_X."""
-        return self.posterior(tokens) @ self.proportions.T
 
     @property
     def latent_means(self) -> Float[Any, "m d"]:

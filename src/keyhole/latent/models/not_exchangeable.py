@@ -8,7 +8,6 @@ import numpy as np
 from keyhole.arrays import Int
 from keyhole.errors import AssumptionError
 from keyhole.latent.models.base import Draw, Rng, require_sizes
-from keyhole.latent.models.registry import register_contrast
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,3 @@ class Urn:
         contents = np.repeat(np.arange(self.letters), self.copies)
         tokens = stream.permuted(np.tile(contents, (n, 1)), axis=1)[:, :length]
         return Draw(tokens, np.tile(self.copies, (n, 1)))
-
-
-for _name in ("markov", "urn"):
-    register_contrast(_name)

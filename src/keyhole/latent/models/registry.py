@@ -6,19 +6,13 @@ from keyhole.errors import ArgumentError
 from keyhole.latent.inference.problem import Problem
 
 _MODELS: dict[str, Callable[[], Problem]] = {}
-_CONTRASTS: set[str] = set()
 
 
 def register_model(name: str, make: Callable[[], Problem]) -> None:
     """Let `keyhole.infer` find a latent model by name; `make` builds it, and may be its class."""
-    _require_new(name)
+    if name in _MODELS:
+        raise ArgumentError(f"A model named {name!r} is registered already; choose another name.")
     _MODELS[name] = make
-
-
-def register_contrast(name: str) -> None:
-    """Name a sampler that has no posterior, so that whoever asks for it as a latent model is told so."""
-    _require_new(name)
-    _CONTRASTS.add(name)
 
 
 def model_names() -> tuple[str, ...]:
@@ -30,15 +24,9 @@ def find_model(name: str) -> Problem:
     """The latent model of that name.
 
     >>> import numpy as np
-    >>> find_model("polya").predictive(np.array([[0, 0, 1]])).round(3).tolist()
+    >>> find_model("polya").posterior_mean(np.array([[0, 0, 1]])).round(3).tolist()
     [[0.429, 0.429, 0.143]]
     """
     if name not in _MODELS:
-        also = f"; {name} is a contrast, which has no posterior" if name in _CONTRASTS else ""
-        raise ArgumentError(f"There is no latent model {name!r}{also}; there are {', '.join(model_names())}.")
+        raise ArgumentError(f"There is no latent model {name!r}; there are {', '.join(model_names())}.")
     return _MODELS[name]()
-
-
-def _require_new(name: str) -> None:
-    if name in _MODELS or name in _CONTRASTS:
-        raise ArgumentError(f"A model named {name!r} is registered already; choose another name.")

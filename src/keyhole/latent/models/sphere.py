@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float
+from keyhole.attention import require_positive
 from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError
 from keyhole.latent.inference.bias import Energies, ridge_bias, softmax_floor
@@ -19,7 +20,7 @@ from keyhole.latent.inference.predictions import is_constant
 from keyhole.latent.inference.problem import Prediction, Regression, Settings
 from keyhole.latent.inference.schedules import vanishing_bandwidth, vanishing_rate
 from keyhole.latent.kernels import Gaussian, Kernel, MeanEmbedding, embed_mean, sphere_kernel
-from keyhole.latent.models.base import Draw, Rng, Tokens, require_amount, require_sizes
+from keyhole.latent.models.base import Draw, Rng, Tokens, require_sizes
 from keyhole.latent.models.registry import register_model
 from keyhole.latent.models.with_keys import ModelWithKeys, require_widths
 
@@ -61,7 +62,7 @@ class SphereProcess(ModelWithKeys):
             ("a prior variance", self.prior_variance),
             ("a noise variance", self.noise_variance),
         ):
-            require_amount(what, number)
+            require_positive(what, number)
 
     @property
     def kernel(self) -> Kernel:
@@ -220,8 +221,8 @@ def draw_sphere_function(
 ) -> SphereFunction:
     """A function of that many bumps: centres uniform on the sphere, weights standard normal."""
     require_widths(key_width, value_width, least=2)
-    require_amount("a temperature", temperature)
-    require_amount("a noise variance", noise)
+    require_positive("a temperature", temperature)
+    require_positive("a noise variance", noise)
     stream = np.random.default_rng(rng)
     centres = uniform_on_sphere(bumps, key_width, stream)
     return SphereFunction(centres, stream.normal(size=(bumps, value_width)), temperature, noise)
