@@ -89,7 +89,7 @@ def test_one_bad_run_does_not_end_the_others(shelf, tmp_path):
     assert found[1].reason == ""
     assert "how likely a set is kept" in found[2].reason
     assert [one.clean for one in found] == [False, True, False]
-    assert [one.record()["identified_by"] for one in found] == ["", "enumeration", ""]
+    assert [one.identified_by for one in found] == ["", "enumeration", ""]
     (share,) = shares(found)
     assert (share["settled"], share["proved"], share["clean"], share["identified"]) == (3, 1, 1, 1)
 

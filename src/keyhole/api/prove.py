@@ -459,6 +459,8 @@ def read_source(path: Path) -> CertifiableModel:
     """Return the model of a file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
     if not path.exists():
         raise CheckpointError(f"There is no file {str(path)!r}. Name a model file; --run names a run of the store.")
+    if path.is_dir():
+        raise CheckpointError(f"{str(path)!r} is a folder: state a --claim about its model, or name a model file.")
     if not is_ours(path):
         from keyhole.checkpoints import read_foreign
 

@@ -112,7 +112,7 @@ class ClaimProof(Result):
         else:
             show.table({"length": "<", "verdict": "<", "margin, or a wrong word": "<"}, self._groups())
         if self.compared is not None:
-            show.line(self.compared)
+            show.line(f"reading of the weights: {self.compared}")
         wrong = self.shortest_wrong
         if wrong is not None:
             self._say_wrong(show, wrong)

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Sequence
 from concurrent.futures import as_completed
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.stored_run import read_run
-from keyhole.api.trained_run import TrainedRun
 from keyhole.attention import Tabulated, evaluate
 from keyhole.boolean import Junta, uniform_law
 from keyhole.errors import AssumptionError, KeyholeError
@@ -35,15 +35,14 @@ def prove_runs(
     execution: Execution,
     *,
     assume_junta: int | None = None,
-    repair: bool = False,
     time_limit: float = 10.0,
     watch: Watch = ignore,
 ) -> tuple[RunCertificate, ...]:
     """Certify each run from its own training set, in the order given; weights that were not kept are made again."""
-    _require_terms(assume_junta, time_limit)
+    Terms(uniform_law(2), assume_junta=assume_junta, time_limit=time_limit)  # refuses what no run can be asked
     watch(Progress(0, len(rows), "certifying runs", milestone=True))
     with execution.open_executor() as executor:
-        waiting = [executor.submit(prove_run, row, execution.folder, assume_junta, repair, time_limit) for row in rows]
+        waiting = [executor.submit(prove_run, row, execution.folder, assume_junta, time_limit) for row in rows]
         for done, _ in enumerate(as_completed(waiting), 1):
             watch(Progress(done, len(rows), "certifying runs"))
         return tuple(future.result() for future in waiting)
@@ -51,7 +50,7 @@ def prove_runs(
 
 def require_certifiable(task: Task, learner: Learner, contexts: Sequence[int], assume_junta: int | None = None) -> None:
     """Refuse, before anything is trained, what could not be certified afterwards."""
-    _require_terms(assume_junta)
+    Terms(uniform_law(2), assume_junta=assume_junta)
     if not isinstance(learner, TransformerLearner):
         raise AssumptionError(
             f"Runs of {learner.name} were to be certified, and it has no weights. Train the transformer, or "
@@ -69,76 +68,57 @@ def require_certifiable(task: Task, learner: Learner, contexts: Sequence[int], a
         )
 
 
-def prove_run(
-    row: RunSummary,
-    folder: Path,
-    assume_junta: int | None,
-    repair: bool,  # noqa: FBT001  (sent by position to any executor)
-    time_limit: float,
-) -> RunCertificate:
+def prove_run(row: RunSummary, folder: Path, assume_junta: int | None, time_limit: float) -> RunCertificate:
     """Certify one run; one that cannot be is undecided, with the reason, and the others go on."""
+    none = RunCertificate(row.identity, row.context, row.samples, row.seed, true_error=1 - row.accuracy)
     began = time.perf_counter()
     try:
         run = read_run(row.identity, folder)
         if run.conditioned:
-            return _refused(row, f"{REDRAWN}Certify the run by itself, and say how likely its set is kept.", 0.0)
+            return replace(none, reason=f"{REDRAWN}Certify the run by itself, and say how likely its set is kept.")
         began = time.perf_counter()
         subject = certifiable(run.model)
-        terms = Terms(
-            law=run.law,
-            assume_junta=assume_junta,
-            noise=run.noise,
-            repair=repair,
-            time_limit=time_limit,
-            fresh=FRESH,
-        )
-        certificate = certificate_of(
+        terms = Terms(law=run.law, assume_junta=assume_junta, noise=run.noise, time_limit=time_limit, fresh=FRESH)
+        found = certificate_of(
             subject.tables, run.sample, drifts=subject.drifts, of_weights=subject.of_weights, terms=terms
         )
     except KeyholeError as error:
-        return _refused(row, str(error), time.perf_counter() - began)
+        return replace(none, reason=str(error), seconds=time.perf_counter() - began)
     seconds = time.perf_counter() - began
-    return _in_short(row, run, certificate, mistakes(subject.tables, run.instance, certificate), seconds)
+    junta, identification, sampled = found.junta, found.identification, found.sampled
+    return replace(
+        none,
+        function=None if junta is None else str(junta),
+        right=None if junta is None else is_target(junta, run.instance),
+        status=found.status,
+        margin=found.verification.margin,
+        eta=None if found.disagreement is None else found.disagreement.rate,
+        disagreements=0 if found.status == "PROVED" else None if sampled is None else sampled.disagreements,
+        mistakes=mistakes(subject.tables, run.instance, found),
+        error_bound=found.error_bound,
+        trivial_error=found.trivial_error,
+        held_out_bound=None if found.held_out is None else found.held_out.bound,
+        identified=None if identification is None else identification.identified,
+        proof_seconds=found.verification.seconds,
+        seconds=seconds,
+        reason=found.verification.reason,
+        identified_by="" if identification is None else identification.by,
+        wrong_low=None if found.wrong_share is None else found.wrong_share.low,
+        wrong_high=None if found.wrong_share is None else found.wrong_share.high,
+        delta=found.terms.delta,
+        warnings=found.warnings,
+    )
 
 
 def mistakes(model: Tabulated, instance: Instance, found: ModelCertificate) -> int:
     """The model's errors on fresh inputs: none where it is proved to be the target, else they are counted."""
-    if found.repair is None and found.status == "PROVED" and found.junta and is_target(found.junta, instance):
+    if found.status == "PROVED" and found.junta and is_target(found.junta, instance):
         return 0
     rng, wrong = np.random.default_rng(found.terms.seed), 0
     for start in range(0, FRESH, BLOCK):
         inputs = instance.inputs(min(BLOCK, FRESH - start), rng)
         wrong += int(np.count_nonzero((np.asarray(evaluate(model, inputs)) > 0) != instance.truth(inputs)))
     return wrong
-
-
-def _require_terms(assume_junta: int | None, time_limit: float = 10.0) -> None:
-    """Refuse what no run could be asked."""
-    Terms(uniform_law(2), assume_junta=assume_junta, time_limit=time_limit)
-
-
-def _refused(row: RunSummary, reason: str, seconds: float) -> RunCertificate:
-    return RunCertificate(
-        identity=row.identity,
-        context=row.context,
-        samples=row.samples,
-        seed=row.seed,
-        function=None,
-        right=None,
-        status="UNDECIDED",
-        margin=None,
-        eta=None,
-        disagreements=None,
-        mistakes=None,
-        error_bound=None,
-        trivial_error=None,
-        held_out_bound=None,
-        identified=None,
-        true_error=1 - row.accuracy,
-        proof_seconds=0.0,
-        seconds=seconds,
-        reason=reason,
-    )
 
 
 def is_target(junta: Junta, instance: Instance) -> bool | None:
@@ -152,34 +132,3 @@ def is_target(junta: Junta, instance: Instance) -> bool | None:
     moved = Junta(tuple(union.index(place) for place in junta.positions), junta.symbols, junta.table)
     relevant = cells[:, [union.index(place) for place in target]]
     return bool(np.array_equal(moved(cells), instance.function_of_relevant(instance.letters[relevant])))
-
-
-def _in_short(row: RunSummary, run: TrainedRun, found: ModelCertificate, wrong: int, seconds: float) -> RunCertificate:
-    junta = found.junta
-    identification = found.identification
-    return RunCertificate(
-        identity=row.identity,
-        context=row.context,
-        samples=row.samples,
-        seed=row.seed,
-        function=None if junta is None else str(junta),
-        right=None if junta is None else is_target(junta, run.instance),
-        status=found.status,
-        margin=found.verification.margin,
-        eta=None if found.disagreement is None else found.disagreement.rate,
-        disagreements=0 if found.status == "PROVED" else None if found.sampled is None else found.sampled.disagreements,
-        mistakes=wrong,
-        error_bound=found.error_bound,
-        trivial_error=found.trivial_error,
-        held_out_bound=None if found.held_out is None else found.held_out.bound,
-        identified=None if identification is None else identification.identified,
-        true_error=1 - row.accuracy,
-        proof_seconds=(found.before or found.verification).seconds,
-        seconds=seconds,
-        reason=found.verification.reason,
-        identified_by="" if identification is None else identification.by,
-        wrong_low=None if found.wrong_share is None else found.wrong_share.low,
-        wrong_high=None if found.wrong_share is None else found.wrong_share.high,
-        delta=found.terms.delta,
-        warnings=found.warnings,
-    )

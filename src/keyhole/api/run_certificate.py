@@ -1,7 +1,7 @@
 """The certificate of one stored run in short, and what many of them add up to. Nothing here imports the certifier."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -17,35 +17,31 @@ class RunCertificate:
     context: int
     samples: int | None
     seed: int
-    function: str | None  # as read off the model
-    right: bool | None  # whether that is the hidden target; None: not known
-    status: CertificateStatus
-    margin: float | None
-    eta: float | None  # rate at which model and function can disagree
-    disagreements: int | None  # of model and function on fresh inputs, 0 after a proof
-    mistakes: int | None  # of the model on 100,000 fresh inputs; None: it could not be asked
-    error_bound: float | None
-    trivial_error: float | None
-    held_out_bound: float | None  # what a half set aside would have said
-    identified: bool | None  # None: nothing was assumed
     true_error: float  # on the run's fresh inputs
-    proof_seconds: float  # comparing model and function on every input
-    seconds: float  # all of it, but for training
+    function: str | None = None  # as read off the model
+    right: bool | None = None  # the function is the hidden target; None: not known
+    status: CertificateStatus = "UNDECIDED"
+    margin: float | None = None
+    eta: float | None = None  # rate at which model and function can disagree
+    disagreements: int | None = None  # of model and function on fresh inputs, 0 after a proof
+    mistakes: int | None = None  # of the model on 100,000 fresh inputs; None: it could not be asked
+    error_bound: float | None = None
+    trivial_error: float | None = None
+    held_out_bound: float | None = None  # that of a half set aside
+    identified: bool | None = None  # None: nothing was assumed
+    proof_seconds: float = 0.0  # comparing model and function on every input
+    seconds: float = 0.0  # all of it, but for training
     reason: str = ""  # why it is undecided
     identified_by: str = ""  # the rule: enumeration is certain if what is assumed holds, sample size holds at level δ
     wrong_low: float | None = None  # of inputs on which model and function differ, where that is not proved none
     wrong_high: float | None = None  # the other end; the interval fails with probability at most δ
     delta: float = 0.01  # the chance of each promise to fail
-    warnings: tuple[str, ...] = ()  # what speaks against the model or its sample
+    warnings: tuple[str, ...] = ()  # about the model or its sample
 
     @property
     def clean(self) -> bool:
         """True where the model made no error on 100,000 fresh inputs."""
         return self.mistakes == 0
-
-    def record(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
 
 
 def delta_over_many(certificates: Sequence[RunCertificate]) -> str:

@@ -27,7 +27,7 @@ Examples:
 
   keyhole prove ./model --claim majority --lengths 1..50 --read-at SEP
 
-  keyhole prove ./model --claim "even number of a" --alphabet a,b --lengths 10
+  keyhole prove ./model --claim "even number of 1" --lengths 10
 """
 MODEL = (
     "A model file: keyhole's own, or PyTorch weights in safetensors with a description beside them; with --claim also "
