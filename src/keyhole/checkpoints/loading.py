@@ -1,4 +1,4 @@
-"""Loading: any local checkpoint, or a packaged model by name, as one `Checkpoint`."""
+"""Loading of any local checkpoint as one `Checkpoint`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,7 +7,6 @@ from typing import Any
 
 from keyhole.checkpoints.architectures import Architecture, read_checkpoint
 from keyhole.checkpoints.checkpoint import Checkpoint
-from keyhole.checkpoints.packages import PACKAGED, packaged_folder
 from keyhole.checkpoints.weight_files import WeightFiles, in_memory, open_weights
 from keyhole.errors import CheckpointError
 from keyhole.files.model import FORMAT
@@ -22,9 +21,8 @@ def load_checkpoint(
     """Read the weights of a model, in one form for all families; nothing of the files is run.
 
     `source` is a folder with a config.json and weights (safetensors, or torch's, in one file or several), one file of
-    weights, the name of a packaged model (minilm, rxnmapper), or named arrays. The configuration or the
-    names of the tensors say the family; otherwise give its name, or an `Architecture`. `config` adds settings that the
-    files lack, such as {"num_attention_heads": 4}.
+    weights, or named arrays. The configuration or the names of the tensors say the family; otherwise give its name, or
+    an `Architecture`. `config` adds settings that the files lack, such as {"num_attention_heads": 4}.
 
     >>> import numpy as np
     >>> names = ("W_Q", "W_K", "W_V", "W_O")
@@ -35,8 +33,6 @@ def load_checkpoint(
     """
     if isinstance(source, Mapping):
         files = WeightFiles("the arrays", in_memory(source), {})
-    elif str(source) in PACKAGED and not Path(source).exists():
-        files = open_weights(packaged_folder(str(source)))
     else:
         files = open_weights(Path(source))
     if files.notes.get("format") == FORMAT:

@@ -165,7 +165,7 @@ def test_all_heads_of_minilm():
     """The norms of all 72 heads are those of W_QK and W_OV formed from the stored tensors, in seconds of CPU."""
     from safetensors.numpy import load_file
 
-    from keyhole.checkpoints.packages import packaged_folder
+    from keyhole.apps.heads.packages import packaged_folder
 
     checkpoint = packaged("minilm")
     begun = time.process_time()

@@ -10,11 +10,11 @@ from keyhole.api.norm_sources import NormSource
 from keyhole.apps.heads.checkpoint_norms import StandInBound, stand_in_bound
 from keyhole.apps.heads.fixed_query import FixedQueryLayer, fixed_query_layer
 from keyhole.apps.heads.fixed_query_bound import FixedQueryBound, fixed_query_bound
-from keyhole.apps.heads.model_source import settings_of
+from keyhole.apps.heads.model_source import open_checkpoint
 from keyhole.apps.heads.norms import head_norms, not_covered
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import Real
-from keyhole.checkpoints import Checkpoint, load_checkpoint
+from keyhole.checkpoints import Checkpoint
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.show.answer import Show
 
@@ -56,7 +56,7 @@ def checkpoint_bound(
     """
     if samples is None:
         raise ArgumentError("A bound of a checkpoint needs a number of samples; say how many it was trained on.")
-    checkpoint = load_checkpoint(source, config=settings_of(config))
+    checkpoint = open_checkpoint(source, config=config)
     layer = _fixed_query(checkpoint)
     if layer is not None:
         if context not in (None, layer.tokens - 1):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.apps.heads.packages import packaged_folder
 from keyhole.checkpoints import Architecture, Checkpoint, is_tabulated, load_checkpoint
 from keyhole.compiler import lens_config, lens_state, load_undamaged, to_residual, token_ids
 from keyhole.errors import CheckpointError, DataError
@@ -28,7 +29,8 @@ def open_checkpoint(
     """
     settings = settings_of(config)
     if isinstance(source, Mapping) or not is_ours(Path(source)):
-        return load_checkpoint(source, architecture=architecture, config=settings)
+        packaged = None if isinstance(source, Mapping) else packaged_folder(source)
+        return load_checkpoint(packaged or source, architecture=architecture, config=settings)
     block = _compiled(Path(source))
     return replace(load_checkpoint(lens_state(block), config=lens_config(block)), source=str(source))
 

