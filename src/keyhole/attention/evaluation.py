@@ -109,16 +109,11 @@ def from_terms(tabulated: Tabulated, total: Float[Any, "n columns"]) -> Float[An
 
 def evaluate_by_softmax(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
     """Each sequence's own scores, normalised with [CLS]'s: any normaliser and any range of scores."""
-    batch = _as_batch(tabulated, sequences)
-    if tabulated.positions is not None and not all(isinstance(head.normaliser, Softmax) for head in tabulated.heads):
-        tabulated = dense(tabulated)  # equal tokens can be counted under softmax only
+    batch, tabulated = _as_batch(tabulated, sequences), dense(tabulated)
     xp = array_namespace(tabulated.stream)
     step = max(1, BLOCK // tabulated.tokens)
     parts = [batch[start : start + step, :] for start in range(0, batch.shape[0], step)] or [batch]
-    mixed = [
-        xp.concat([head.activation(_attended(tabulated, head, part)) for part in parts], axis=0)
-        for head in tabulated.heads
-    ]
+    mixed = [xp.concat([head.activation(_attended(head, part)) for part in parts], axis=0) for head in tabulated.heads]
     return xp.reshape(_finish(tabulated, tuple(mixed)), tuple(sequences.shape[:-1]))
 
 
@@ -240,24 +235,16 @@ def _relevant(tabulated: Tabulated, batch: Array) -> Array:
     return xp.take(batch, xp.asarray(tabulated.positions, dtype=xp.arange(1).dtype), axis=1)
 
 
-def _attended(tabulated: Tabulated, head: TabulatedHead, batch: Array) -> Float[Any, "n k"]:
+def _attended(head: TabulatedHead, batch: Array) -> Float[Any, "n k"]:
     """One head's mixture of values, before its map out, by normalising scores."""
     xp = array_namespace(head.scores)
     cls = xp.broadcast_to(head.cls_score, (batch.shape[0], 1))
-    if tabulated.positions is None:
-        weights = head.normaliser(xp.concat([_chosen(head.scores, batch), cls], axis=1))
-        return _mixed(weights[:, :-1], batch, head.values) + weights[:, -1:] * head.cls_value
-    relevant = _relevant(tabulated, batch)
-    scores, values = head.scores[:-1, :], head.values[:-1, :, :]
-    counts = _counts(batch, tabulated.symbols) - _counts(relevant, tabulated.symbols)
-    # N tokens with score s weigh as much as one with score s + τ log N; none at all weighs nothing
-    present = xp.astype(xp.where(counts > 0, counts, xp.ones_like(counts)), head.scores.dtype)
-    temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
-    others = head.scores[-1, :] + xp.where(counts > 0, temperature * xp.log(present), -math.inf)
-    weights = head.normaliser(xp.concat([_chosen(scores, relevant), others, cls], axis=1))
-    listed = len(tabulated.positions)
-    mixture = _mixed(weights[:, :listed], relevant, values) + weights[:, listed:-1] @ head.values[-1, :, :]
-    return mixture + weights[:, -1:] * head.cls_value
+    weights = head.normaliser(xp.concat([_chosen(head.scores, batch), cls], axis=1))
+    nothing = xp.zeros_like(weights[:, :-1])
+    mixture = weights[:, -1:] * head.cls_value
+    for symbol in range(head.values.shape[1]):  # symbol by symbol: no array of shape (n, T, k)
+        mixture = mixture + xp.where(batch == symbol, weights[:, :-1], nothing) @ head.values[:, symbol, :]
+    return mixture
 
 
 def _chosen(scores: Array, batch: Array) -> Float[Any, "n T"]:
@@ -267,14 +254,6 @@ def _chosen(scores: Array, batch: Array) -> Float[Any, "n T"]:
     first = xp.arange(rows) * symbols
     index = xp.reshape(first + xp.astype(batch, first.dtype), (-1,))
     return xp.reshape(xp.take(xp.reshape(scores, (-1,)), index, axis=0), tuple(batch.shape))
-
-
-def _mixed(weights: Array, batch: Array, values: Array) -> Float[Any, "n k"]:
-    """Σ_t weight_t v[t, b_t], symbol by symbol: no array of shape (n, T, k)."""
-    xp = array_namespace(weights)
-    nothing = xp.zeros_like(weights)
-    parts = [xp.where(batch == symbol, weights, nothing) @ values[:, symbol, :] for symbol in range(values.shape[1])]
-    return sum(parts[1:], parts[0])
 
 
 def _as_batch(tabulated: Tabulated, sequences: Array) -> Shaped[Any, "n T"]:
