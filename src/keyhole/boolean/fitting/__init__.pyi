@@ -1,14 +1,11 @@
 from keyhole.boolean.fitting.bitsets import Words as Words
 from keyhole.boolean.fitting.bitsets import pack as pack
-from keyhole.boolean.fitting.bitsets import set_bits as set_bits
 from keyhole.boolean.fitting.bitsets import unpack as unpack
 from keyhole.boolean.fitting.minimal import FittingJuntas as FittingJuntas
 from keyhole.boolean.fitting.minimal import Sample as Sample
 from keyhole.boolean.fitting.minimal import every_cell_seen as every_cell_seen
-from keyhole.boolean.fitting.minimal import fitted_junta as fitted_junta
 from keyhole.boolean.fitting.minimal import juntas_that_fit as juntas_that_fit
 from keyhole.boolean.fitting.subsets import ConjunctionSearch as ConjunctionSearch
 from keyhole.boolean.fitting.subsets import JuntaSearch as JuntaSearch
 from keyhole.boolean.fitting.subsets import Search as Search
-from keyhole.boolean.fitting.subsets import count_fitting as count_fitting
 from keyhole.boolean.fitting.subsets import draw_fitting_set as draw_fitting_set

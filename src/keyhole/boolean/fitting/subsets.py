@@ -1,4 +1,4 @@
-"""Every set of s positions of a sample of bits, with the number of hypotheses on it that fit: counted, or drawn from.
+"""Every set of s positions of a sample of bits, drawn in proportion to the number of hypotheses on it that fit.
 
 A search keeps a state for the positions chosen so far; the last two positions are gone through together, as a block.
 """
@@ -6,16 +6,12 @@ A search keeps a state for the positions chosen so far; the last two positions a
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
 from keyhole.arrays import Bool, Float, Int, UInt64
 from keyhole.boolean.fitting.bitsets import Words, pack
-
-AT_ONCE = 10_000  # sets of positions that are counted together; more are gone through block by block
-FEW_EXAMPLES = 14  # negative examples whose 2^14 sets are gone through rather than the sets of positions
 
 
 @dataclass(frozen=True)
@@ -43,31 +39,6 @@ class ConjunctionSearch:
     def grow(self, state: Words, places: Int[np.ndarray, "b"]) -> Words:
         """For each new position, the examples it leaves: those at which its bit is 1."""
         return np.asarray(state & self.negatives[places])
-
-    def count_at_once(self, size: int) -> int:
-        """How many conjunctions of `size` ≥ 1 positions fit, all sets held in memory together."""
-        sets = np.array(list(combinations(range(len(self.places)), size)), dtype=np.int64).reshape(-1, size)
-        left = np.bitwise_and.reduce(self.negatives[sets], axis=1) & self.unmet
-        return int(np.count_nonzero(~left.any(axis=1)))
-
-    def count_by_inclusion(self, size: int) -> int:
-        """How many conjunctions of `size` positions fit, by inclusion and exclusion over the n negative examples.
-
-        With N(S) the positions that are 1 in every example of S, a set of positions accepts all of S if it lies in
-        those, and it fits if no example is accepted: Σ_S (−1)^|S| · C(N(S), size). This takes n · 2^n steps,
-        however many positions there are.
-        """
-        examples = int(np.bitwise_count(self.unmet).sum())
-        within = np.bincount((self.negatives[:, 0] & self.unmet[0]).astype(np.int64), minlength=1 << examples)
-        for example in range(examples):  # from "exactly these examples" to "these and others"
-            halves = within.reshape(-1, 2, 1 << example)
-            halves[:, 0] += halves[:, 1]
-        signs = 1 - 2 * (np.bitwise_count(np.arange(1 << examples)).astype(np.int64) & 1)
-        sets = np.array([comb(count, size) for count in range(len(self.places) + 1)], dtype=object)
-        totals = np.bincount(within[signs > 0], minlength=len(sets)) - np.bincount(
-            within[signs < 0], minlength=len(sets)
-        )
-        return int(totals.astype(object) @ sets)
 
     def weights(self, states: Words, first: int) -> Float[np.ndarray, "b k"]:
         """1 where the last position, from `first` on, denies all that is left."""
@@ -125,21 +96,6 @@ class Block(NamedTuple):
     places: Int[np.ndarray, "b"]  # of the last position but one; −1 where sets have one position only
     first: int
     weights: Float[np.ndarray, "b k"]
-
-
-def count_fitting(search: Search, size: int) -> int:
-    """How many hypotheses on exactly `size` ≥ 1 positions fit the sample; exact while no block holds 2^53 or more.
-
-    >>> bits = np.array([[True, True, False], [True, False, True], [False, True, True]])
-    >>> count_fitting(ConjunctionSearch.of(bits, np.array([True, False, False])), 2)
-    1
-    """
-    if isinstance(search, ConjunctionSearch):
-        if comb(len(search.places), size) <= AT_ONCE:
-            return search.count_at_once(size)
-        if np.bitwise_count(search.unmet).sum() <= FEW_EXAMPLES:
-            return search.count_by_inclusion(size)
-    return sum(int(block.weights.sum()) for block in _blocks(search, size))
 
 
 def draw_fitting_set(search: Search, size: int, rng: np.random.Generator) -> tuple[int, ...] | None:

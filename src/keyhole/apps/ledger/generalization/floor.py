@@ -1,12 +1,12 @@
 """How few samples name three hidden positions: the floor no learner passes, and where search succeeds?"""
 
+from itertools import combinations
 from math import comb
 from typing import Any
 
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.boolean.fitting import ConjunctionSearch, count_fitting
 from keyhole.bounds.finite import clopper_pearson, first_moment_size, information_floor
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, line_figure
@@ -32,6 +32,7 @@ CLAIM = Claim(
 )
 
 P = 2 ** (-1 / 3)
+FEW_EXAMPLES = 14  # negative examples whose 2^14 sets are gone through rather than the sets of positions
 
 
 def measure(scale: Scale, seed: int) -> Outcome:
@@ -90,7 +91,27 @@ def measure(scale: Scale, seed: int) -> Outcome:
 def count_consistent(rng: np.random.Generator, context: int, samples: int) -> int:
     """How many 3-way ANDs agree with a sample of the AND of positions 0, 1, 2; the target among them."""
     bits = rng.random((samples, context)) < P
-    return count_fitting(ConjunctionSearch.of(bits, np.asarray(bits[:, :3].all(axis=1))), 3)
+    return count_fitting(bits, np.asarray(bits[:, :3].all(axis=1)), 3)
+
+
+def count_fitting(bits: np.ndarray, labels: np.ndarray, size: int) -> int:
+    """Count the ANDs of `size` positions that agree with every label.
+
+    An AND that fits has positions that are 1 in every positive example. With N(S) those that are 1 in every negative
+    example of S, too, a set of positions accepts all of S if it lies in these, and it fits if no example is accepted:
+    Σ_S (−1)^|S| · C(N(S), size), in n · 2^n steps for n negative examples, however many positions there are.
+    """
+    negatives = bits[~labels][:, bits[labels].all(axis=0)]
+    examples, places = negatives.shape
+    if examples > FEW_EXAMPLES:
+        sets = np.array(list(combinations(range(places), size)), dtype=np.int64).reshape(-1, size)
+        return int((~negatives[:, sets].all(axis=2)).all(axis=0).sum())
+    within = np.bincount(negatives.T @ (1 << np.arange(examples)), minlength=1 << examples)
+    for example in range(examples):  # from "exactly these examples" to "these and others"
+        halves = within.reshape(-1, 2, 1 << example)
+        halves[:, 0] += halves[:, 1]
+    signs = 1 - 2 * (np.bitwise_count(np.arange(1 << examples)).astype(np.int64) & 1)
+    return sum(int(sign) * comb(int(count), size) for sign, count in zip(signs, within, strict=True))
 
 
 EXPERIMENTS = (Experiment(CLAIM, measure),)
