@@ -88,10 +88,10 @@ BAD = {
     "a short context": (["x3 & x17", "--context", "10"], "ends at position 9"),
     "a large table": (["random:13", "--context", "100"], "at most 12 positions"),
     "a constant": (["x1 | ~x1", "--context", "10"], "constant"),
-    "a construction": (["x1", "--context", "10", "--construction", "best"], "no construction 'best'"),
-    "an output": (["x1", "--context", "10", "--output", "words"], "no output 'words'"),
+    "a construction": (["x1", "--context", "10", "--construction", "best"], "construction 'best'"),
+    "an output": (["x1", "--context", "10", "--output", "words"], "output 'words'"),
     "a mass": (["x1", "--context", "10", "--leak", "2"], "0 < leak < 1"),
-    "a charge": (["x1", "--context", "10", "--minimise", "all"], "no charge 'all'"),
+    "a charge": (["x1", "--context", "10", "--minimise", "all"], "charge 'all'"),
     "an ending": (["x1", "--context", "10", "--out", "a.pickle"], "must end in .json"),
     "a formula": (["x1 &", "--context", "10"], "keyhole: "),
 }

@@ -136,6 +136,6 @@ def compile(  # noqa: A001  (the name of the question)
     if minimise is None:
         return Compiled.from_choice(choose(function, context, construction, output=output, seed=seed, leak=leak))
     if isinstance(minimise, str) and minimise not in CHARGES:
-        raise ArgumentError(f"There is no charge {minimise!r} to minimise; use {', '.join(CHARGES)}, or a function.")
+        raise ArgumentError(f"The charge {minimise!r} is unknown; use {', '.join(CHARGES)}, or a function.")
     charge = CHARGES[minimise] if isinstance(minimise, str) else minimise
     return Compiled.from_choice(cheapest(charge, function, context, construction, output=output, seed=seed))

@@ -20,7 +20,7 @@ def check_command(
 ) -> object:
     """Check FILE from its own numbers: digests, construction, proof on all 2^T inputs, norms, formats.
 
-    Exit code 0 if everything is as claimed, 1 if something is not, 2 if the file is no model.
+    Exit code 0 if everything is as claimed, 1 if something is not, 2 if the file is not a model.
     """
     from keyhole.api.check import check
     from keyhole.show.progress_view import view_progress

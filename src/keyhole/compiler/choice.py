@@ -55,7 +55,7 @@ def choose(
     check_context(function, context)
     check_leak(leak)
     if output not in ("signs", "bits"):
-        raise CompileError(f"There is no output {output!r}; choose signs (1 and −1) or bits (1 and 0).")
+        raise CompileError(f"The output {output!r} is unknown; choose signs (1 and −1) or bits (1 and 0).")
     if function.sparsity > MAX_POSITIONS:
         raise CompileError(
             f"The function reads {function.sparsity} positions; at most {MAX_POSITIONS} relevant ones are "

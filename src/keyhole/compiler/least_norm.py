@@ -86,7 +86,9 @@ def least_norm(truths: np.ndarray, attention: Attention = "equal", demand: Deman
         better = np.argsort(-worth, kind="stable")[:ADDED]
         better = better[worth[better] > 1 + WORTH]
     used = np.flatnonzero(np.abs(weights) > WORTH)
-    units, weights = chosen[used], _polished(columns[chosen[used]], target, weights[used], demand)
+    units, weights = chosen[used], weights[used]
+    if demand != "margin":  # solved for again on the columns in use, to the last digits
+        weights = np.linalg.lstsq(columns[units].T, target, rcond=None)[0]
     return LeastNorm(
         attention=attention,
         demand=demand,
@@ -188,11 +190,6 @@ def _solve(columns: np.ndarray, target: np.ndarray, demand: Demand) -> tuple[np.
         raise CompileError(f"The linear programme of the least path norm was not solved: {solution.message}")
     dual = -target * solution.ineqlin.marginals if demand == "margin" else solution.eqlin.marginals
     return solution.x[: len(columns)] - solution.x[len(columns) :], np.asarray(dual)
-
-
-def _polished(columns: np.ndarray, target: np.ndarray, weights: np.ndarray, demand: Demand) -> np.ndarray:
-    """The weights solved for again on the columns in use, to the last digits; as they are where a margin is asked."""
-    return weights if demand == "margin" else np.asarray(np.linalg.lstsq(columns.T, target, rcond=None)[0])
 
 
 def _proved(known: UnitClass, target: np.ndarray, dual: np.ndarray, demand: Demand) -> float:

@@ -100,10 +100,10 @@ def spoilt(folder):
     [
         (lambda folder: read_table(folder / "none.csv"), "cannot be read"),
         (lambda folder: read_table(folder / "none.xls"), "neither .csv nor .npz"),
-        (lambda folder: read_table(spoilt(folder)), "is no text"),
+        (lambda folder: read_table(spoilt(folder)), "not text"),
         (lambda _: make_table(np.full((30, 2), np.nan), np.arange(30) % 2), "30 rows of column"),
         (lambda _: make_table(np.zeros(30), np.arange(30) % 2), "features of shape"),
-        (lambda _: make_table(np.array([["a"]] * 30), np.arange(30) % 2), "no numbers"),
+        (lambda _: make_table(np.array([["a"]] * 30), np.arange(30) % 2), "not numbers"),
         (lambda _: make_table(np.broadcast_to(0.0, (30, 2**26)), np.arange(30) % 2), "entries; use at most"),
     ],
 )

@@ -60,9 +60,11 @@ def read_table(path: str | Path, target: str = "", positive: str = "") -> Table:
     except KeyholeError:  # already a sentence
         raise
     except UnicodeDecodeError as error:
-        raise DataError(f"{str(path)!r} is no text; save the table as a .csv or an .npz.") from error
+        raise DataError(f"{str(path)!r} is not text; save the table as a .csv or an .npz.") from error
     except (ValueError, csv.Error) as error:
-        raise DataError(f"{str(path)!r} is no table of values between commas ({error}); write a row a line.") from error
+        raise DataError(
+            f"{str(path)!r} is not a table of values between commas ({error}); write a row a line."
+        ) from error
 
 
 def make_table(
@@ -84,7 +86,7 @@ def make_table(
     if rows.size > LARGEST:
         raise DataError(f"{where} has {rows.size:,} entries; use at most {LARGEST:,}: fewer rows, or fewer columns.")
     if rows.dtype.kind not in "biuf":
-        raise DataError(f"{where} has features that are no numbers; encode them as numbers.")
+        raise DataError(f"{where} has features that are not numbers; encode them as numbers.")
     numbers = rows.astype(np.float64)
     names = tuple(columns) or tuple(f"x{place}" for place in range(rows.shape[1]))
     bad = ~np.isfinite(numbers)

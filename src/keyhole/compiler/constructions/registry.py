@@ -43,7 +43,7 @@ def find_construction(name: str) -> Construction:
     ('B′',)
     """
     if name not in _REGISTERED:
-        raise CompileError(f"There is no construction {name!r}; choose one of {', '.join((AUTO, *_REGISTERED))}.")
+        raise CompileError(f"The construction {name!r} is unknown; choose one of {', '.join((AUTO, *_REGISTERED))}.")
     return _REGISTERED[name]
 
 

@@ -81,7 +81,10 @@ def judge_format(plan: Plan, margin: float, storage: NumberFormat, accumulation:
     truth = decide(plan.function.rule, relevant)
     right = np.where(truth, output > 1 - half_gap(plan.output), output < 1 - half_gap(plan.output))
     target = np.where(truth, 1.0, wanted(truth=False, output=plan.output))
-    wrong = np.flatnonzero(~right)
+    wrong, counterexample = np.flatnonzero(~right), None
+    if len(wrong):
+        bits = "".join(str(int(bit)) for bit in relevant[wrong[0]])
+        counterexample = f"relevant bits {bits} (in the order of positions), all other bits {int(others[wrong[0]])}"
     return FormatVerdict(
         storage.name,
         accumulation.name,
@@ -90,7 +93,7 @@ def judge_format(plan: Plan, margin: float, storage: NumberFormat, accumulation:
         margin,
         len(relevant),
         float(np.abs(output - target).max()),
-        _spell_input(relevant[wrong[0]], bool(others[wrong[0]])) if len(wrong) else None,
+        counterexample,
     )
 
 
@@ -109,9 +112,3 @@ def inputs_to_try(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
         literals = np.array(plan.function.rule.negated) if isinstance(plan.function.rule, Levels) else False
         patterns = np.concatenate([(counts ^ literals)[:: max(1, 2 * (s + 1) // limit)], drawn])[:limit]
     return np.concatenate([patterns, patterns]), np.repeat([False, True], len(patterns))
-
-
-def _spell_input(relevant: np.ndarray, others: bool) -> str:  # noqa: FBT001  (a bit)
-    """An input in a few words."""
-    bits = "".join(str(int(bit)) for bit in relevant)
-    return f"relevant bits {bits} (in the order of positions), all other bits {int(others)}"

@@ -24,7 +24,7 @@ def read_key(path: Path) -> tuple[dict[str, Any], ...]:
     except (ValueError, KeyError, TypeError, AttributeError):
         models = ()
     if not models:
-        raise DataError(f"{str(path)!r} is no answer key; give the key.json that was written with the suite.")
+        raise DataError(f"{str(path)!r} is not an answer key; give the key.json that was written with the suite.")
     return models
 
 
