@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.sweeps.thresholds.schedule import Schedule
+from keyhole.sweeps.thresholds.schedule import Rounds
 from keyhole.training.learners import Fitted, Learner
 
 
@@ -74,7 +74,7 @@ class Coin(Learner):
 
 
 @dataclass(frozen=True)
-class Climb(Schedule):
+class Climb(Rounds):
     """Rounds of four runs at 8, 16, 32, …, until three of four succeed: a schedule that costs nothing to follow."""
 
     def next_round(self, tallies):

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.thresholds import BUDGET, LARGEST, Adaptive, Design, Grid, Online, SweepPlan
-from keyhole.sweeps.thresholds import Schedule as Rounds
+from keyhole.sweeps.thresholds import BUDGET, LARGEST, Adaptive, Design, Grid, Online, Rounds, SweepPlan
 from keyhole.training import Task
 from keyhole.training.learners import Learner
 

@@ -4,7 +4,7 @@ import pytest
 
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.thresholds.design import Design
-from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online, Schedule, schedule_from_record
+from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online, Rounds, schedule_from_record
 from keyhole.sweeps.thresholds.shared_width import width_beside
 
 COUNTS = {12: (0, 8), 24: (1, 8), 48: (4, 8), 96: (8, 8)}
@@ -52,7 +52,7 @@ def test_a_fixed_schedule_has_one_round(schedule, sizes):
 )
 def test_the_record_keeps_its_keys(schedule, record):
     """The kind and every setting, in this order, as they stand in JSON."""
-    assert isinstance(schedule, Schedule)
+    assert isinstance(schedule, Rounds)
     assert list(schedule.record().items()) == list(record.items())
 
 

@@ -20,7 +20,7 @@ from keyhole.sweeps.runs import store as storing
 from keyhole.sweeps.runs.execution import Execution
 from keyhole.sweeps.runs.store import Store
 from keyhole.sweeps.thresholds.design import Design
-from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online, Schedule
+from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online, Rounds
 from keyhole.sweeps.thresholds.sweeps import SweepPlan, replay, sweep
 from keyhole.sweeps.thresholds.threshold import estimate_threshold
 from keyhole.training.task import SparseTask
@@ -117,7 +117,7 @@ def test_further_rounds_take_further_seeds(tmp_path):
 
 
 @dataclass(frozen=True)
-class Again(Schedule):
+class Again(Rounds):
     """One run at a size, then twice as many more, until there are seven."""
 
     def next_round(self, tallies):

@@ -18,7 +18,7 @@ Size = int | None
 Tallies = Mapping[Size, tuple[int, int]]  # size → successes, trials
 
 
-class Schedule:
+class Rounds:
     """Which runs to make next at one context. Derive a frozen dataclass, and override `next_round` and `record`."""
 
     shared = False  # whether what is found at the other contexts counts; then a context is finished when all are
@@ -35,13 +35,13 @@ class Schedule:
         """Return its kind and every setting, as plain values."""
         raise NotImplementedError
 
-    def beside(self, own: Tallies, others: Sequence[Tallies]) -> "Schedule":  # noqa: ARG002
+    def beside(self, own: Tallies, others: Sequence[Tallies]) -> "Rounds":  # noqa: ARG002
         """Return the same schedule, told the counts at its own context and at the others."""
         return self
 
 
 @dataclass(frozen=True)
-class Adaptive(Schedule):
+class Adaptive(Rounds):
     """Runs where they are most informative about m*, until its interval is within the precision or the budget is spent.
 
     `Design` says how many runs are made at least, and what the confidence means. `prior` is what is known of the
@@ -80,7 +80,7 @@ class Adaptive(Schedule):
 
 
 @dataclass(frozen=True)
-class Grid(Schedule):
+class Grid(Rounds):
     """The same number of seeds at each of these sizes, in one round."""
 
     samples: tuple[int, ...]
@@ -100,7 +100,7 @@ class Grid(Schedule):
 
 
 @dataclass(frozen=True)
-class Online(Schedule):
+class Online(Rounds):
     """A number of seeds, each learning from fresh samples for as long as its learner allows."""
 
     seeds: int
@@ -118,7 +118,7 @@ class Online(Schedule):
         return {"kind": "online", **asdict(self)}
 
 
-def schedule_from_record(record: Mapping[str, Any]) -> Schedule:
+def schedule_from_record(record: Mapping[str, Any]) -> Rounds:
     """The schedule that a record was made of.
 
     >>> schedule_from_record({"kind": "grid", "samples": [20, 40], "seeds": 3})

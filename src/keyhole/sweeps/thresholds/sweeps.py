@@ -19,7 +19,7 @@ from keyhole.sweeps.runs.run import FRESH
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import RunSummary, Store
 from keyhole.sweeps.thresholds.psychometric import check_level
-from keyhole.sweeps.thresholds.schedule import Adaptive, Schedule, Size, Tallies, training_counts
+from keyhole.sweeps.thresholds.schedule import Adaptive, Rounds, Size, Tallies, training_counts
 from keyhole.sweeps.thresholds.threshold import Threshold, estimate_threshold
 from keyhole.training import Task
 from keyhole.training.learners import Learner
@@ -35,7 +35,7 @@ class SweepPlan:
     task: Task
     learner: Learner
     contexts: tuple[int, ...]
-    schedule: Schedule
+    schedule: Rounds
     quantile: float = 0.5
     confidence: float = 0.9
     first_seed: int = 0
