@@ -123,4 +123,4 @@ def test_a_question_without_an_answer_gets_a_sentence(options, message):
 def test_the_figure_has_the_level_of_its_intervals():
     """Bands are named by their confidence."""
     drawn = curve(make_table(*noisy(60)), splits=2).figure()
-    assert drawn.subtitle.startswith("bands: 90% intervals")
+    assert drawn.subtitle.startswith("bands: 90 % intervals")

@@ -62,9 +62,10 @@ class Curve(Result):
         show.line(f"{asked}: {self.rows:,} rows of {self.columns:,} columns besides the target")
         trivial = max(self.share, 1 - self.share)
         show.line(f"a constant answer is right on {percent(trivial)} of rows")
+        sure = percent(self.confidence, 0)
         for name, curves in self.learners.items():
             show.line()
-            show.line(f"by {name}, mean over {curves[0].points[0].splits} splits, with {self.confidence:.0%} intervals")
+            show.line(f"by {name}, mean over {curves[0].points[0].splits} splits, with {sure} intervals")
             show.table(
                 {"training rows": ">", **{f"accuracy, {each.columns:,} columns": "<" for each in curves}},
                 [
@@ -107,7 +108,7 @@ class Curve(Result):
             Axis("of", "", "category"),
             "low",
             "high",
-            subtitle=f"bands: {self.confidence:.0%} intervals; always answering the same is right on {trivial}",
+            subtitle=f"bands: {percent(self.confidence, 0)} intervals; always answering the same is right on {trivial}",
         )
 
 
