@@ -21,7 +21,6 @@ def test_columns_are_named_once_in_order():
         ({"rows": ()}, "has no rows"),
         ({"low": "low"}, "one end of a band"),
         ({"kind": "heatmap"}, "needs a colour column"),
-        ({"kind": "tree"}, "needs a colour column"),
         ({"x": Axis("z", "z")}, "shows 'z', which some row lacks"),
     ],
 )

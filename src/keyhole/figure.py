@@ -11,7 +11,7 @@ from keyhole.errors import AssumptionError
 
 Cell = str | int | float | bool | None
 Row = Mapping[str, Cell]
-Kind = Literal["lines", "curves", "points", "bars", "heatmap", "map", "tree"]
+Kind = Literal["lines", "curves", "points", "bars", "heatmap", "map"]
 Scale = Literal["linear", "log", "category"]
 
 
@@ -39,8 +39,7 @@ class Figure:
     `lines` joins points of one colour in the order of x; with `low` and `high` it has a band. `curves` are lines
     without the points; rows that differ in the `group` column are joined apart. `points` may have intervals by the
     same two columns. `bars` stand on a category axis. `heatmap` colours the cells of two category axes, `map` squares
-    on two numeric axes by a share between 0 and 1. `tree` reads x as a node's name and y as its parent's (None at the
-    root), and labels it by the colour column. Figures `over` this one are drawn on its axes.
+    on two numeric axes by a share between 0 and 1. Figures `over` this one are drawn on its axes.
     """
 
     title: str
@@ -67,7 +66,7 @@ class Figure:
             raise AssumptionError(f"The figure {self.title!r} has no rows; give it at least one.")
         if (self.low is None) != (self.high is None):
             raise AssumptionError(f"The figure {self.title!r} names one end of a band; name both low and high.")
-        if self.kind in ("heatmap", "map", "tree") and self.colour is None:
+        if self.kind in ("heatmap", "map") and self.colour is None:
             raise AssumptionError(f"The figure {self.title!r} is a {self.kind}, which needs a colour column.")
         for column in (*self.columns, *filter(None, (self.group,))):
             if any(column not in row for row in self.rows):

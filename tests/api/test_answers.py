@@ -5,7 +5,6 @@ import json
 import pytest
 
 import keyhole
-from keyhole.api.old_result import OldResult
 from keyhole.api.result import Result
 from keyhole.errors import AssumptionError, OutputError
 
@@ -36,7 +35,7 @@ SCHEMAS = ["compile/1", "check/1", "bound/1", "prove/1"]
 def test_an_answer_is_a_result_with_a_short_repr(answers, schema):
     """The repr is one line of fewer than 200 letters; text stays within 80 columns; a page has no script."""
     answer = answers[schema]
-    assert isinstance(answer, Result | OldResult)
+    assert isinstance(answer, Result)
     assert len(repr(answer)) < 200
     assert "\n" not in repr(answer)
     assert max(map(len, str(answer).splitlines())) <= 80 or schema == "check/1"  # a path is not folded

@@ -7,12 +7,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from keyhole.errors import AssumptionError, OutputError
+from keyhole.errors import OutputError
 from keyhole.figure import Axis, Figure
 from keyhole.show import chart
 from keyhole.show.chart import to_html, to_png, to_spec, to_svg
 from keyhole.show.site import save_figure
-from keyhole.show.tree import lay_out
 
 GROWTH = tuple(
     {"T": 10**power, "m": power + shift, "low": power + shift - 0.5, "high": power + shift + 0.5, "who": who}
@@ -49,9 +48,8 @@ FIGURES = {
         Axis("mass", "mass"),
         over=(Figure("law", "curves", GROWTH, T, M, WHO), Figure("m*", "points", GROWTH, T, M, WHO, "low", "high")),
     ),
-    "tree": Figure("Derivation", "tree", NODES, Axis("node", "node"), Axis("parent", "parent"), Axis("label", "label")),
 }
-MARKS = {"lines": 8, "points": 8, "bars": 3, "long bars": 4, "heatmap": 12, "tree": 3}
+MARKS = {"lines": 8, "points": 8, "bars": 3, "long bars": 4, "heatmap": 12}
 
 
 def texts(svg: str) -> str:
@@ -67,11 +65,8 @@ def test_svg_shows_titles_and_every_row(name):
     assert figure.title in texts(svg)
     labels = re.findall(r'aria-roledescription="(?:point|bar|rect mark|text mark)"', svg)
     assert len(labels) == MARKS[name] == len(figure.rows)
-    if name == "tree":
-        assert all(row["label"] in texts(svg) for row in figure.rows)
-    else:
-        assert figure.x.title in texts(svg)
-        assert figure.y.title in texts(svg)
+    assert figure.x.title in texts(svg)
+    assert figure.y.title in texts(svg)
 
 
 @pytest.mark.slow
@@ -160,21 +155,6 @@ def test_refuses_an_unknown_format(tmp_path):
     with pytest.raises(OutputError, match=r"must end in \.csv, \.html, \.pdf, \.png, \.svg"):
         save_figure(FIGURES["bars"], tmp_path / "figure.docx")
     assert not list(tmp_path.iterdir())
-
-
-def test_tree_lines_follow_depth_first_order():
-    """Every node has its own line; a child stands below its parent and one further in."""
-    places = lay_out([("a", None), ("b", "a"), ("c", "b"), ("d", "a")])
-    assert [place.line for place in places] == [0, -1, -2, -3]
-    assert [place.depth for place in places] == [0, 1, 2, 1]
-    assert [place.parent for place in places] == [None, 0, 1, 0]
-
-
-@pytest.mark.parametrize("nodes", [[("a", "b"), ("b", "a")], [("a", None), ("b", "nobody")]])
-def test_tree_refuses_what_hangs_on_nothing(nodes):
-    """A cycle, or a parent that is not there, is refused."""
-    with pytest.raises(AssumptionError, match="hangs on nothing"):
-        lay_out(nodes)
 
 
 def test_a_figure_is_specified_and_drawn_once(monkeypatch):

@@ -1,4 +1,4 @@
-"""Laws of folded text: no line too long, no word lost, trees keep their trunks."""
+"""Laws of shortened text: no number is cut, and the width is the terminal's."""
 
 import re
 import sys
@@ -8,33 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.show.folding import abbreviate, columns, folded, shorten
-
-word = st.text("abc,;=", min_size=1, max_size=9)
-line = st.builds(
-    lambda start, parts: start + " ".join(parts), st.sampled_from(["", "  ", "  · ", "├─   5 %  "]), st.lists(word)
-)
-
-
-@given(st.lists(line), st.integers(45, 80))
-def test_lines_fit_and_words_stay(lines, width):
-    """Every line fits where every word does; lines that fitted are as they were; the words are the same in order."""
-    text = "\n".join(lines)
-    found = folded(text, width)
-    assert max(map(len, found.split("\n"))) <= width
-    assert [w for w in found.split() if w != "│"] == text.split()
-    if all(len(one) <= width for one in lines):
-        assert found == text
-
-
-def test_what_is_folded_stands_below_its_beginning():
-    """Two columns in; below the text of a bullet or a branch; equations whole; the last branch has no trunk below."""
-    long = "a b = 1 c"
-    assert folded(long, 8) == "a b = 1\n  c"
-    assert folded("aaa b = 1", 7) == "aaa\n  b = 1"
-    assert folded(f"  · {long}", 12) == "  · a b = 1\n    c"
-    assert folded(f"│  ├─ 5 %  {long}", 19) == "│  ├─ 5 %  a b = 1\n│  │         c"
-    assert folded(f"└─ 5 %  {long}", 16) == "└─ 5 %  a b = 1\n          c"
+from keyhole.show.folding import abbreviate, columns, shorten
 
 
 @pytest.mark.parametrize(("watched", "width"), [(False, 80), (True, 123)])

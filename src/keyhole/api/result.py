@@ -55,7 +55,7 @@ class Result:
         return f"<{type(self).__name__}: {self.text(150).partition(chr(10))[0]}>"
 
     def _repr_html_(self) -> str:
-        from keyhole.show.markup import to_html
+        from keyhole.show.html import to_html
 
         return to_html(self._said())
 
@@ -82,7 +82,7 @@ class Result:
         elif ending == ".txt":
             text = self.text(verbose=True)
         else:
-            from keyhole.show.markup import to_html
+            from keyhole.show.html import to_html
 
             text = f"<!doctype html><meta charset='utf-8'><title>keyhole</title>{to_html(self._said(verbose=True))}"
         return write_file(path, f"{text}\n".encode())

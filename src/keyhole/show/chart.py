@@ -6,13 +6,10 @@ from dataclasses import asdict, dataclass, field
 from functools import cache, lru_cache
 from html import escape
 from textwrap import wrap
-from types import ModuleType
 from typing import Any
 
-from keyhole.errors import OutputError
 from keyhole.figure import Axis, Figure
 from keyhole.show.ticks import log_ticks, padded_span, tick_label
-from keyhole.show.tree import Placed, lay_out
 
 Span = tuple[float, float] | None  # the ends of a logarithmic axis
 
@@ -28,9 +25,7 @@ PADDING = 12  # pixels between the data and the ends of a logarithmic axis
 HEAT_CELL, HEAT_LEAST, HEAT_SIDE = 26, 14, 1600  # a cell, the least (its name is as high), and a side where they shrink
 MAP_SQUARE = 150
 GREYS = {"name": "greys", "extent": [0.08, 0.75]}
-TREE_ROW = 24
 SHIELD = "\ue000"  # a private character no text uses
-ADDRESSES = 72 * 2**30  # bytes of address space that the drawing library reserves, of which it uses little
 
 CONFIG: dict[str, Any] = {
     "background": "white",
@@ -82,7 +77,7 @@ def _make_spec(content: Content) -> dict[str, Any]:
 
     figure = content.figure
     spans = _spans(figure)
-    drawn = _tree(figure, alt) if figure.kind == "tree" else _flat(figure, alt, spans)
+    drawn = _flat(figure, alt, spans)
     if figure.over:
         over = alt.layer(*(_flat(each, alt, spans) for each in figure.over))  # one name has one colour in all of them
         drawn = alt.layer(drawn, over)
@@ -106,7 +101,7 @@ def _lines(text: str, letters: int) -> str | list[str]:
 
 def _longest_label(figure: Figure) -> int:
     """The letters of the longest name in the legend; 0 where there is none."""
-    layers = [layer for layer in (figure, *figure.over) if layer.kind not in ("heatmap", "map", "tree")]
+    layers = [layer for layer in (figure, *figure.over) if layer.kind not in ("heatmap", "map")]
     names = (str(row[layer.colour.column]) for layer in layers if layer.colour for row in layer.rows)
     return max(map(len, names), default=0)
 
@@ -117,28 +112,10 @@ def _left_letters(figure: Figure) -> int:
     return max((len(line) for name in names for line in wrap(name, NAME)), default=0)
 
 
-def _drawing_library() -> ModuleType:
-    """The drawing library; without the address space that it reserves it would end the process: that is asked first."""
-    import vl_convert  # noqa: PLC0415
+def _converter() -> Any:
+    import vl_convert  # noqa: PLC0415  (imported for drawing only)
 
-    most = _address_limit()
-    if most is not None and most < ADDRESSES:
-        raise OutputError(
-            f"A figure was to be drawn, which reserves {ADDRESSES / 2**30:.0f} GiB of address space (few of them are "
-            f"used), and this process is limited to {most / 2**30:.1f} GiB; lift the limit with ulimit -v unlimited, "
-            "or ask for the numbers alone, as .csv or .json."
-        )
     return vl_convert
-
-
-def _address_limit() -> int | None:
-    """The bytes of address space that this process may have; None where there is no limit."""
-    try:
-        import resource  # noqa: PLC0415  (not on every system)
-    except ImportError:
-        return None
-    most = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return None if most == resource.RLIM_INFINITY else most
 
 
 def to_svg(figure: Figure) -> str:
@@ -148,24 +125,24 @@ def to_svg(figure: Figure) -> str:
 
 @lru_cache(maxsize=64)
 def _draw_svg(content: Content) -> str:
-    return str(_drawing_library().vegalite_to_svg(_make_spec(content)))
+    return str(_converter().vegalite_to_svg(_make_spec(content)))
 
 
 def to_png(figure: Figure, scale: float = 2.0) -> bytes:
     """The figure as pixels; a scale of 2 suits screens and papers."""
-    return bytes(_drawing_library().vegalite_to_png(to_spec(figure), scale=scale))
+    return bytes(_converter().vegalite_to_png(to_spec(figure), scale=scale))
 
 
 def to_pdf(figure: Figure) -> bytes:
     """The figure as a page for papers: lines stay lines."""
-    return bytes(_drawing_library().vegalite_to_pdf(to_spec(figure)))
+    return bytes(_converter().vegalite_to_pdf(to_spec(figure)))
 
 
 def to_html(figure: Figure) -> str:
     """The figure as one interactive page with everything it needs inside: hover shows each row's numbers."""
     # a text with "</script>" in it must not end the page's script; JavaScript reads "<\/script>" as the same text
     shielded = json.dumps(to_spec(figure), ensure_ascii=False).replace("</", f"{SHIELD}/")
-    page = str(_drawing_library().vegalite_to_html(shielded, bundle=True, renderer="svg")).replace(f"{SHIELD}/", r"<\/")
+    page = str(_converter().vegalite_to_html(shielded, bundle=True, renderer="svg")).replace(f"{SHIELD}/", r"<\/")
     head = (
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
         f"<title>{escape(figure.title)}</title>"
@@ -176,7 +153,7 @@ def to_html(figure: Figure) -> str:
 @cache
 def javascript() -> str:
     """The drawing library as one script, for a page that draws several figures itself."""
-    return str(_drawing_library().javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    return str(_converter().javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 def _spans(figure: Figure) -> tuple[Span, Span]:
@@ -245,34 +222,6 @@ def _crowded(figure: Figure) -> bool:
     """Whether the names along the axis do not fit beside each other, so that some would be left out."""
     names = {str(row[figure.x.column]) for row in figure.rows}
     return max(map(len, names)) * LETTER > WIDTH / len(names)
-
-
-def _tree(figure: Figure, alt: Any) -> Any:
-    """An indented tree: every node on a line of its own, joined to its parent by a bracket."""
-    label = figure.colour.column if figure.colour else figure.x.column
-    placed = lay_out([(row[figure.x.column], row[figure.y.column]) for row in figure.rows])
-    nodes = [
-        {**row, "_depth": place.depth, "_line": place.line} for row, place in zip(figure.rows, placed, strict=True)
-    ]
-    hidden = {"axis": None, "scale": alt.Scale(zero=False)}
-    deepest = max(place.depth for place in placed)
-    across = alt.X("_depth:Q", axis=None, scale=alt.Scale(domain=[-0.1, deepest + 4], nice=False))
-    brackets = alt.Chart(alt.Data(values=_brackets(placed))).mark_rule(color="#bbb")
-    rules = brackets.encode(x=across, x2="x2:Q", y=alt.Y("_line:Q", **hidden), y2="y2:Q")
-    texts = alt.Chart(alt.Data(values=nodes)).mark_text(align="left", dx=6, fontSize=12)
-    shown = texts.encode(x=across, y=alt.Y("_line:Q", **hidden), text=f"{label}:N", tooltip=_tooltips(figure, alt))
-    return alt.layer(rules, shown).properties(width=WIDTH, height=TREE_ROW * len(nodes))
-
-
-def _brackets(placed: list[Placed]) -> list[dict[str, float]]:
-    """For each node but the root, a stroke down from its parent and one across to it."""
-    strokes = []
-    for place in placed:
-        if place.parent is not None:
-            above = place.depth - 1 + 0.1
-            strokes.append({"_depth": above, "x2": above, "_line": placed[place.parent].line - 0.3, "y2": place.line})
-            strokes.append({"_depth": above, "x2": place.depth, "_line": place.line, "y2": place.line})
-    return strokes
 
 
 def _channel(

@@ -1,51 +1,51 @@
-"""Documents as HTML for notebooks and pages; every text is escaped by the template."""
+"""Answers as HTML for notebooks and pages, without scripts."""
 
-from functools import cache
+from html import escape
 
-from jinja2 import Environment, Template
+from keyhole.show.answer import Bars, Line, Show, Table
 
-from keyhole.show.document import Document
-
-TEMPLATE = """
-{%- for kind, element in elements -%}
-{%- if kind == "Facts" -%}
-<table>{% for name, value in element.rows %}<tr><th style="text-align:left">{{ name }}</th>
-<td style="text-align:left">{{ value }}</td></tr>{% endfor %}</table>
-{%- elif kind == "Grid" -%}
-<table><tr>{% for column in element.columns %}<th style="text-align:{{ column.align }}">{{ column.heading }}</th>
-{%- endfor %}</tr>{% for row in element.rows %}<tr>{% for entry in row -%}
-<td style="text-align:{{ element.columns[loop.index0].align }}
-{{- colours[element.columns[loop.index0].tones.get(entry)] }}">{{ entry }}</td>{% endfor %}</tr>{% endfor %}</table>
-{%- elif kind == "Bars" -%}
-<p>{{ element.title }}{{ " " + element.remark if element.remark }}</p>
-<table>{% for name, number, share in element.rows %}<tr><th>{{ name }}</th>
-<td>{{ number }}</td><td><meter min="0" max="1" value="{{ share }}"></meter></td></tr>{% endfor %}</table>
-{%- elif kind == "Paragraphs" -%}
-<table>{% for name, told in element.rows %}<tr><th style="text-align:left;vertical-align:top">{{ name }}</th>
-<td style="text-align:left">{% for paragraph in told %}{{ paragraph }}{% if not loop.last %}<br>{% endif %}{% endfor -%}
-</td></tr>{% endfor %}</table>
-{%- elif kind == "Heading" -%}
-<p><b>{{ element.text }}</b></p>
-{%- elif kind == "Lines" -%}
-{% for line in element.text.splitlines() %}<p>{{ line }}</p>{% endfor %}
-{%- endif -%}
-{%- endfor -%}
-"""
-
-COLOURS = {None: "", "good": ";color:#1a7f4b", "mild": ";color:#8a6100", "bad": ";color:#b3261e"}
+SIDES = {"<": "left", ">": "right"}
 
 
-@cache
-def _template() -> Template:
-    return Environment(autoescape=True).from_string(TEMPLATE)
+def to_html(show: Show) -> str:
+    """What was said, as HTML.
 
-
-def to_html(document: Document) -> str:
-    """The document as HTML without scripts.
-
-    >>> from keyhole.show.document import Lines
-    >>> to_html((Lines("a < b"),))
+    >>> show = Show()
+    >>> show.line("a < b")
+    >>> to_html(show)
     '<p>a &lt; b</p>'
     """
-    elements = [(type(element).__name__, element) for element in document]
-    return _template().render(elements=elements, colours=COLOURS)
+    return "".join(map(_html, show.parts))
+
+
+def _html(part: Line | Table | Bars) -> str:
+    match part:
+        case Line():
+            return "".join(f"<p>{escape(line)}</p>" for line in part.text.split("\n") if line)
+        case Bars():
+            rows = (
+                f"<tr><th>{escape(name)}</th><td>{escape(number)}</td>"
+                f'<td><meter min="0" max="1" value="{share}"></meter></td></tr>'
+                for name, number, share in part.rows
+            )
+            return f"<table>{''.join(rows)}</table>"
+        case Table():
+            sides = [f"text-align:{SIDES[side]}" for side in part.columns.values()]
+            head = "".join(
+                f'<th style="{side}">{escape(name)}</th>' for name, side in zip(part.columns, sides, strict=True)
+            )
+            body = "".join(
+                "<tr>"
+                + "".join(
+                    f'<{cell} style="{side}">{escape(entry)}</{cell}>'
+                    for cell, entry, side in zip(_cells(part), row, sides, strict=True)
+                )
+                + "</tr>"
+                for row in part.rows
+            )
+            return f"<table>{f'<tr>{head}</tr>' if part.headed else ''}{body}</table>"
+
+
+def _cells(table: Table) -> list[str]:
+    """The element of each column: the first one names the row where there are no headings."""
+    return ["td" if table.headed else "th", *["td"] * (len(table.columns) - 1)]

@@ -41,7 +41,9 @@ def to_text(show: Show, width: int = COLUMNS, *, styled: bool = False) -> str:
             case Table():
                 lines += _table(part, width, styled=styled)
             case Bars():
-                lines += [f"{name:>10}  {number:<9}  {_bar(share)}".rstrip() for name, number, share in part.rows]
+                lines += [
+                    printable(f"{name:>10}  {number:<9}  {_bar(share)}".rstrip()) for name, number, share in part.rows
+                ]
     return "\n".join(_toned(line) if styled else line for line in lines)
 
 
