@@ -89,7 +89,7 @@ def test_a_full_disk_behind_stdout_is_a_sentence():
 )
 def test_closed_streams_are_sentences(closed, words):
     """Without stdout there is nobody to answer; without stdin nobody is asked."""
-    command = shlex.join([sys.executable, "-m", "keyhole", "runs", "prune", "--all", "--store", "none"])
+    command = shlex.join([sys.executable, "-m", "keyhole", "runs", "list", "--store", "none"])
     done = subprocess.run(["sh", "-c", f"{command} {closed}"], stderr=subprocess.PIPE, text=True, check=False)  # noqa: S607
     assert done.returncode == 2
     assert words in done.stderr
