@@ -12,7 +12,7 @@ import keyhole
 from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
 from keyhole.apps.heads.head_data import Rows
 from keyhole.apps.heads.heads import Heads, heads
-from keyhole.apps.heads.model_order import ModelOrder, model_order
+from keyhole.apps.heads.order import ModelOrder, model_order
 from keyhole.apps.ledger.reproduction import Claims, Findings, list_claims, reproduce
 from keyhole.apps.live.follow import Followed, follow
 from keyhole.apps.live.respond import Response, respond

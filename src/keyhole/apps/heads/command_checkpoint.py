@@ -98,8 +98,8 @@ def order_command(
     and does a row change when those before it are reordered?
     """
     from keyhole.apps.heads.head_data import data_of
-    from keyhole.apps.heads.model_order import model_order
     from keyhole.apps.heads.model_source import open_checkpoint
+    from keyhole.apps.heads.order import model_order
     from keyhole.show.progress_view import view_progress
 
     data = data_of(text, images, rows)

@@ -1,4 +1,4 @@
-"""Changes of a model's last rows when rows move with their positions, without them, and before a row that stays.
+"""Is a model exchangeable? Rows moved with their positions, without them, and before a row that stays.
 
 That an encoder's last rows move with its (token, position) pairs is a property of the architecture, and says nothing
 of data: it tests that the model was read right. How far the last rows change when tokens move and positions stay says
@@ -8,12 +8,22 @@ set encoders and prior-fitted networks: does a row that stays change when the ro
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from keyhole.checkpoints import Prepared
+from keyhole.api.result import Result
+from keyhole.apps.heads.head_data import Data, Images, Text, image_rows, opened, text_pieces
+from keyhole.apps.heads.model_source import Source, array_of, tokens_of_bits
+from keyhole.checkpoints import Checkpoint, Prepared, prepare
 from keyhole.errors import DataError
+from keyhole.show.answer import Show
 
+MOST = 200  # inputs: each is run several times in double precision
+NO_TEXT = (
+    "of real text no exact posterior is known, so that only this can be tested, and not whether it infers a latent"
+)
+PLACES = {"none": "nothing", "learned": "a table of positions"}
 ROUNDING = 1e-9  # of the largest entry: double precision through tens of layers
 CAUSAL = "not exchangeable: a row sees only those before it"
 ROTARY = "not exchangeable as read here: queries and keys are turned by their places"
@@ -45,6 +55,103 @@ class OrderReport:
     def ignores_order(self) -> bool:
         """Return whether a row changes by no more than rounding when the rows before it are reordered."""
         return self.moved_context is not None and self.moved_context <= ROUNDING
+
+
+@dataclass(frozen=True, repr=False)
+class ModelOrder(OrderReport, Result):
+    """The effect of moved rows on a model: a report, and what it is about."""
+
+    schema: ClassVar[str] = "model-order/1"
+    properties: ClassVar[tuple[str, ...]] = ("exchangeable", "ignores_order", "not_tested")
+    not_tested: ClassVar[str] = NO_TEXT
+
+    source: str
+    architecture: str
+    positions: str
+    causal: bool | None
+    data: str
+    context: int | None
+    seed: int
+
+    @property
+    def answer_is_no(self) -> bool:
+        """Say whether the model is not exchangeable."""
+        return self.exchangeable is False
+
+    def lines(self, show: Show) -> None:
+        """Give the answer, and a line per question."""
+        stays = (
+            "the last row"
+            if self.context is None
+            else f"a row after the context of {self.context} (it sees that alone)"
+        )
+        depends = "does not depend" if self.ignores_order else "depends"
+        show.line(f"{self.verdict}; {stays} {depends} on the order of those before it.")
+        show.facts(
+            [
+                ("model", f"{self.source} ({self.architecture}); {self.data}"),
+                ("knows places by", PLACES.get(self.positions, self.positions)),
+                ("moved with positions", _number(self.moved_together, "largest entry of the change")),
+                ("moved without", _number(self.moved_alone, "mean of ‖change‖/‖row‖")),
+                ("context reordered", _number(self.moved_context, f"largest ‖change‖/‖row‖ of {stays}")),
+            ]
+        )
+        if show.verbose:
+            show.line(
+                "That rows move with their positions is a property of the architecture: it shows that the model was "
+                f"read right, and says nothing of data. Not tested: {NO_TEXT}."
+            )
+
+
+def model_order(source: Source | Checkpoint, data: Data, *, context: int | None = None, seed: int = 0) -> ModelOrder:
+    """Test whether a model is exchangeable, on up to 200 inputs, in double precision.
+
+    Encoders must be equivariant to rounding when rows move with their positions; causal and rotary models are reported
+    as not exchangeable. `context` says that rows after so many see only those before, as in prior-fitted networks; the
+    question is then whether they change when the context is reordered. Without it, it is asked of the last row.
+
+    >>> import numpy as np
+    >>> from keyhole.apps.heads.head_data import Rows
+    >>> rng = np.random.default_rng(0)
+    >>> arrays = {f"layers.0.0.module.W_{name}": rng.normal(size=(2, 4, 3)) for name in ("query", "key", "val")}
+    >>> arrays |= {"layers.0.0.module.W_out": rng.normal(size=(2, 3, 4)), "init_embed.weight": rng.normal(size=(4, 2))}
+    >>> model_order(arrays, Rows(rng.random((5, 8, 2)))).verdict
+    'equivariant to rounding'
+    """
+    model = prepare(opened(source))
+    report = _asked(model, data, context, seed)
+    checkpoint = model.checkpoint
+    return ModelOrder(
+        **vars(report),
+        source=checkpoint.source,
+        architecture=checkpoint.architecture,
+        positions=checkpoint.positions.kind,
+        causal=checkpoint.causal,
+        data=f"{report.inputs} inputs",
+        context=context,
+        seed=seed,
+    )
+
+
+def _asked(model: Prepared, data: Data, context: int | None, seed: int) -> OrderReport:
+    if isinstance(data, Text):
+        pieces = [each.tokens for each in text_pieces(model, data)[0] if len(each) >= 4][:MOST]
+        if not pieces:
+            raise DataError("No text has four tokens, those that the tokenizer adds included; give longer ones.")
+        return order_of_tokens(model, pieces, context=context, seed=seed)
+    if isinstance(data, Images):
+        return order_of_rows(model, image_rows(model, data)[:MOST], context=context, seed=seed)
+    array = array_of(data.array, "rows")
+    if array.ndim == 2 and array.dtype.kind in "iub":
+        bits = tokens_of_bits(model.checkpoint.source, array)
+        return order_of_tokens(model, list((array if bits is None else bits)[:MOST]), context=context, seed=seed)
+    if array.dtype.kind not in "fiu":
+        raise DataError(f"Rows of kind {array.dtype} were given; give numbers (inputs, T, features), or tokens.")
+    return order_of_rows(model, array[:MOST].astype(np.float64), context=context, seed=seed)
+
+
+def _number(value: float | None, what: str) -> str:
+    return "not asked of such a model" if value is None else f"{value:.3g} ({what})"
 
 
 @dataclass(frozen=True, eq=False)

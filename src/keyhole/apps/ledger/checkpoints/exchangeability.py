@@ -6,7 +6,7 @@ from math import log10
 import numpy as np
 
 from keyhole.apps.heads.head_data import Images, Rows, Text
-from keyhole.apps.heads.model_order import ModelOrder, model_order
+from keyhole.apps.heads.order import ModelOrder, model_order
 from keyhole.apps.ledger.checkpoints.head_roles import conclude, read_digits
 from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
 from keyhole.apps.ledger.checkpoints.sources import DIGITS, TSP, VIT, VIT_SETTINGS, measured, named
