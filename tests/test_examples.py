@@ -165,7 +165,8 @@ def test_prove_pytorch():
     run = subprocess.run(words, capture_output=True, text=True, check=True)
     hidden = re.search(r"hidden: \[(\d+), (\d+), (\d+)\]", run.stdout)
     formula = " & ".join(f"x{place}" for place in hidden.groups())
-    assert f"PROVED equal to {formula} on all 2^20 inputs" in run.stdout
+    assert formula in run.stdout
+    assert "PROVED equal to the model on all 2^20 inputs" in run.stdout
 
 
 @pytest.mark.extra("torch")
