@@ -200,15 +200,20 @@ class Proof(Result):
         elif self.function is not None:
             show.line(f"UNDECIDED on {everywhere}: {self.reason} ({self.verification_seconds:.1f} s)")
         if self.wrong_share_says:
-            show.line(f"they differ on {self.wrong_share_says[0]}")
+            show.line(f"share of such inputs: {self.wrong_share_says[0]}")
 
     def _say_promise(self, show: Show) -> None:
         if self.error_bound is not None:
             trivial = "" if self.trivial_error is None else f" (a constant answer: {self.trivial_error:.4g})"
-            bound = f"error ≤ {at_most(self.error_bound, 4)} on new inputs, probability ≥ {surely(self.delta)}"
+            inputs = f"new inputs with {self.noise}" if self.noise else "new inputs"
+            bound = f"error ≤ {at_most(self.error_bound, 4)} on {inputs}, probability ≥ {surely(self.delta)}"
             show.line(f"{bound}{trivial}{'; vacuous' if self.vacuous else ''}")
-        elif self.samples is not None:
+        elif self.doubt:
             show.line(f"no error is promised: {self.doubt}")
+        if self.held_out_bound is not None and (show.verbose or self.held_out_kind == "measured"):
+            which = "set aside" if self.held_out_kind == "measured" else "if half of the sample had been set aside"
+            errors = f"{self.held_out_errors} errors on {self.held_out_inputs:,} inputs {which}"
+            show.line(f"held out at most {at_most(self.held_out_bound, 4)}: {errors}")
         if self.identified is not None:
             show.line(f"{'the target' if self.identified else 'not identified as the target'}: {self.identified_why}")
 
@@ -224,13 +229,6 @@ class Proof(Result):
         if self.samples is not None:
             errors = f"the function errs on {self.errors_on_sample}, the model on {self.model_errors_on_sample}"
             rows.append(("sample", f"{self.samples:,} of {self.rows:,} labelled inputs count: {errors}"))
-        if self.held_out_bound is not None:
-            measured = self.held_out_kind == "measured"
-            which = "set aside" if measured else "if half of the sample had been set aside"
-            bound = f"at most {at_most(self.held_out_bound, 4)}"
-            rows.append(
-                ("held out", f"{bound}: {self.held_out_errors} errors on {self.held_out_inputs:,} inputs {which}")
-            )
         free = self.no_network
         if free is not None and free.error_bound is not None:
             found = f"{free.function}, one of {free.fitting}" if free.fitting > 1 else str(free.function)
