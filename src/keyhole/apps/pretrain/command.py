@@ -11,9 +11,7 @@ from keyhole.errors import ArgumentError
 MODEL = "A latent model by its name: finite, polya, beta, gaussian or mixture."
 MASK = "Tokens masked at the end of each sequence, such as 1,2,4,8."
 SIZE = "Tokens of a sequence, masked ones included: 16,64 or 8..64 (doublings)."
-DOWNSTREAM = (
-    "What is asked downstream: latent, latent:K, or rows of numbers, one a latent value, as in 1,-1 or 1,0;0,1."
-)
+DOWNSTREAM = "The downstream task: latent, latent:K, or rows of numbers, one a latent value, as in 1,-1 or 1,0;0,1."
 
 
 def pretrain_command(
@@ -80,5 +78,5 @@ def rows_of(text: str) -> str | list[list[float]]:
         return [[float(part) for part in row.split(",")] for row in text.split(";")]
     except ValueError:
         raise ArgumentError(
-            f"{text!r} is no downstream task; write latent, latent:0, or rows of numbers such as 1,0;0,1."
+            f"{text!r} is not a downstream task; write latent, latent:0, or rows of numbers such as 1,0;0,1."
         ) from None

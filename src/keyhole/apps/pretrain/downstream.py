@@ -41,7 +41,7 @@ class Downstream:
 
     @property
     def slack(self) -> float:
-        """How many times the bound is above the excess of its head."""
+        """The bound over the excess of its head."""
         return self.bound / self.exact_head if self.exact_head else float("inf")
 
 

@@ -34,7 +34,7 @@ class KernelHead(Method):
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """The name of the task."""
         return "kernel-head"
 
 

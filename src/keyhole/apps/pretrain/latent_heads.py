@@ -1,7 +1,7 @@
 """Attention with the architecture the theory prescribes, trained from a random start by L-BFGS with exact slopes.
 
-Each learner is a frozen record: what it is, how it starts, and how often. Of several starts the one with the least
-training loss is kept, which a person who trains can see; the excess risk, which nobody can see, chooses nothing.
+Each learner is a frozen record: what it is, how it starts, and how often. We keep the
+start with the least training loss. The excess risk is never used for selection.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ OPTIONS = {"maxiter": STEPS, "maxfun": 4 * STEPS, "ftol": 1e-14, "gtol": 1e-8}
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where training ended: parameters, training loss, and steps in all."""
+    """The end of training: parameters, training loss, and steps in all."""
 
     parameters: Float[np.ndarray, "P"]
     loss: float
@@ -35,7 +35,7 @@ class Minimum:
 def minimise(objective: Objective, starts: Float[Any, "starts P"], steps: int = STEPS) -> Minimum:
     """The lowest of the minima that L-BFGS finds from these starts."""
     if len(starts) < 1:
-        raise ArgumentError("Training was asked for from no start; give at least 1.")
+        raise ArgumentError("Training needs at least one start.")
     options = {**OPTIONS, "maxiter": steps}
     ended = [minimize(objective, start, jac=True, method="L-BFGS-B", options=options) for start in starts]
     best = min(ended, key=lambda one: float(one.fun))
@@ -58,7 +58,7 @@ class LatentHead(Method):
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """The name of the learner."""
         return "latent-head"
 
     def fit(self, table: MaskedTable, rng: np.random.Generator) -> Minimum:
@@ -68,7 +68,7 @@ class LatentHead(Method):
         return minimise(lambda at: masked_loss(at, table, self.values), starts, self.steps)
 
     def model(self, found: Minimum, letters: int) -> FiniteModel:
-        """What was learned, as a latent model."""
+        """The learned latent model."""
         logs, prior = unpack(found.parameters, letters, self.values)
         emission, shares = np.exp(logs), np.exp(prior)
         return FiniteModel(emission / emission.sum(axis=0), shares / shares.sum())
@@ -89,7 +89,7 @@ class PrototypeHead(Method):
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """The name of the learner."""
         return "prototype-head"
 
     def fit(
@@ -140,7 +140,7 @@ class SinkHead(Method):
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """The name of the learner."""
         return "sink-head"
 
     def fit(

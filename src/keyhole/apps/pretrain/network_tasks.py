@@ -36,7 +36,7 @@ class NetworkModel:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the latent has finitely many values, and tokens are letters."""
+        """Return whether the latent has finitely many values, and tokens are letters."""
         return bool(self.emission)
 
     def make(self) -> FiniteModel | GaussianLocation:
@@ -71,7 +71,7 @@ class NetworkTask(PretrainingTask):
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """The name of the task."""
         return f"network:{self.question}"
 
     def measure(self, spec: RunSpec) -> Outcome:
@@ -171,7 +171,7 @@ class NetworkTask(PretrainingTask):
 
 
 def drawn_at(length: int) -> int:
-    """How many sequences of a length are drawn to judge a network.
+    """The number of sequences of a length that are drawn to judge a network.
 
     >>> drawn_at(32), drawn_at(512)
     (2000, 256)

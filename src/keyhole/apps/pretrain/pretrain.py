@@ -1,4 +1,4 @@
-"""What does masked pretraining on a latent model learn, and what is it worth to a downstream task?"""
+"""Masked pretraining on a latent model: what it learns, and what it is worth to a downstream task."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ MOST_TOKENS = 10**8  # drawn for one training set
 
 @dataclass(frozen=True)
 class Design:
-    """How much data heads are trained on, and how often; `repeats=0` trains nothing."""
+    """The amount of data that heads are trained on, and the number of training sets; `repeats=0` trains nothing."""
 
     samples: int = 2000  # training sequences
     labels: int = 200  # of the downstream task

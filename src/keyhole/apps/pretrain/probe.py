@@ -16,7 +16,7 @@ import numpy as np
 from keyhole.arrays import Float, Real
 from keyhole.errors import DataError
 
-Rows = Real[Any, "rows width"]  # whether there is a row per posterior is asked
+Rows = Real[Any, "rows width"]
 Probabilities = Float[Any, "n m"]
 
 TINY = 1e-12  # a posterior below this weighs nothing in a divergence of a few digits

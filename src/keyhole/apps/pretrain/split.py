@@ -30,7 +30,7 @@ class RiskParts(FiniteTask):
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """The name of the task."""
         return f"parts:{self.block}"
 
     def measure(self, spec: RunSpec) -> Outcome:

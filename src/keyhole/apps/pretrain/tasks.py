@@ -41,7 +41,7 @@ OPTIMISED = 1e-7  # nats by which a training loss may exceed the best known one,
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task measured of one run."""
+    """The measurements of one run."""
 
     share: float  # of what the Bayes answer saves over a constant one that the run saves
     numbers: dict[str, float]
@@ -59,7 +59,7 @@ class PretrainingTask(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """How a person names it."""
+        """The name of the task."""
 
     def record(self) -> dict[str, Any]:
         """Every field as plain values."""
@@ -162,7 +162,7 @@ class SinkRecovery(PretrainingTask):
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """The name of the task."""
         return "sink:polya" if self.letters else "sink:gaussian"
 
     @property
@@ -215,7 +215,7 @@ class LeastSquares(Method):
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """The name of the task."""
         return "tied-least-squares" if self.tied else "untied-least-squares"
 
 
@@ -269,7 +269,7 @@ class TransferTask(FiniteTask):
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """The name of the task."""
         return f"transfer:{self.block}"
 
     @property

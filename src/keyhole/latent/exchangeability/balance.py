@@ -1,4 +1,4 @@
-"""How evenly can independent draws divide? A ceiling for counts that no latent variable can pass.
+"""A ceiling for how evenly tokens divide into two kinds, which no latent variable can pass.
 
 Tokens of two kinds that are independent given a latent give a mixture of binomial counts, and no binomial of T puts
 more than a known share between a and b. Draws without replacement do: their counts keep near the middle.

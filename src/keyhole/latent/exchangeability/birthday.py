@@ -1,4 +1,4 @@
-"""How often can independent draws all differ? A ceiling for sequences without a repeated letter.
+"""The birthday problem as a test: a ceiling for the share of sequences without a repeated letter.
 
 Independent tokens over V letters repeat sooner or later, as birthdays do; draws without replacement never. No latent
 variable helps: it can only make letters less equal, and tokens repeat the more.
@@ -15,7 +15,7 @@ from keyhole.latent.exchangeability.balance import ROUNDING, balance_p_value
 
 @dataclass(frozen=True)
 class Birthday:
-    """How many sequences repeat no letter of a given alphabet, and the most that a mixture gives them on average."""
+    """The sequences that repeat no letter of a given alphabet, and their largest mean probability under a mixture."""
 
     letters: int  # V: the letters of the first half
     distinct: int  # sequences of the second half in which none of these occurs twice

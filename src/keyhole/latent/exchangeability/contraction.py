@@ -1,4 +1,4 @@
-"""How fast the posterior finds the latent, and how little averaging over it costs on the way."""
+"""The rate at which the posterior finds the latent, and the regret of averaging over it on the way."""
 
 from itertools import combinations
 from math import inf, log
@@ -50,7 +50,7 @@ def contraction_rate(model: FiniteModel) -> float:
 
 
 def cumulative_regret(model: FiniteLatent, tokens: Tokens) -> Float[Any, "n T"]:
-    """What averaging over the posterior has lost after every token, against the best latent value in hindsight.
+    """The loss of averaging over the posterior after every token, against the best latent value in hindsight.
 
     Statement  Σ_t −log P(x_t | x_<t) − min_z Σ_t −log P(x_t | z) ≤ log(1/p_z) for the best z, on every sequence;
                so ≤ log m for a uniform prior on m values.

@@ -1,4 +1,4 @@
-"""How far a finite exchangeable sequence is from independent tokens given a latent, and why positions are far.
+"""The distance of a finite exchangeable sequence from independent tokens given a latent, and that of positions.
 
 De Finetti's theorem is about sequences that can be prolonged for ever. Part of a finite exchangeable sequence is only
 near a mixture of independent draws. For tokens that carry their positions the distance is O(k²/T) for k of T tokens
@@ -49,7 +49,7 @@ def largest_urn_distance(n: int, k: int) -> float:
 
 
 def finite_de_finetti_bound(n: int, k: int, letters: float = inf) -> float:
-    """How near k tokens of an exchangeable sequence of n are to a mixture of independent ones.
+    """A bound on the distance of k tokens of an exchangeable sequence of n from a mixture of independent ones.
 
     Statement  Total variation ≤ min(c·k/n, k(k − 1)/(2n)) for an alphabet of c letters; 1 if both exceed it.
     Assumes    The law of the n tokens is exchangeable.

@@ -1,4 +1,4 @@
-"""Could the sequences go on for ever? A test of what a latent variable implies and reordering cannot see.
+"""A test of a latent variable, which permutation tests cannot make: could the sequences go on for ever?
 
 Tokens that are independent given a latent are never negatively correlated: Cov(g(x¹), g(x²)) = Var E[g | z] ≥ 0 for
 every function g. Nor are they all different more often than equally likely letters are. Draws without replacement, such
@@ -27,7 +27,7 @@ class ExtendibilityTest(PermutationTest):
     """The test, with the direction it looked along and what it counted there; it needs no permutations.
 
     The statistic is the number of sequences of the second half with `least` to `most` tokens on the upper side of g.
-    Where all tokens can be different it looks for that too, and each look has half of the level.
+    Where all tokens can be different it counts that too, and each count has half of the level.
     """
 
     direction: tuple[float, ...]  # g, a number per letter or per coordinate
@@ -36,21 +36,21 @@ class ExtendibilityTest(PermutationTest):
     least: int  # a
     most: int  # b
     ceiling: float  # π*: no latent variable puts a larger share of sequences between a and b
-    balance_p_value: float  # of that look alone
+    balance_p_value: float  # of that count alone
     birthday: Birthday | None  # the other look, at sequences whose tokens are all different; None where it has no sense
 
 
 def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
     """Reject when tokens divide more evenly within sequences, or repeat less often, than any latent variable lets them.
 
-    Where the first half holds one letter only there is nothing to look along: p = 1, and π* = 1 says so.
+    Where the first half holds one letter only, p = 1 and π* = 1.
 
     Statement  The first half of the sequences (in random order) chooses g, the eigenvector of the smallest
                eigenvalue of the centred pair matrix, and counts a to b. On the second half K is the number of a
                sequence's tokens on the upper side of g. No mixture of independent tokens gives a ≤ K ≤ b a chance
                above π*, so P(p₁ ≤ α) ≤ α for every mixture, every N and every α, with p₁ = P(Bin(N₂, π*) ≥ the number
                of such sequences). If tokens are letters and the first half has at least T different ones, p₂ is that
-               of `birthday_test` and p = min(1, 2·min(p₁, p₂)): each look has half of the level. Otherwise tokens
+               of `birthday_test` and p = min(1, 2·min(p₁, p₂)): each has half of the level. Otherwise tokens
                cannot all be different and p = p₁. In both cases P(p ≤ α) ≤ α.
     Assumes    Sequences are independent of each other; their latents need not have one law.
     Proof      Given the first half, `balance_ceiling`, `balance_p_value` and `birthday_test`; a union of two.

@@ -1,4 +1,4 @@
-"""Does the order of the tokens matter? Signed permutation tests, exact for every exchangeable law.
+"""Permutation tests of the order of tokens, signed, and exact for every exchangeable law.
 
 Two ways in which order can show: neighbours are more (or less) alike than other tokens of their sequence, or places
 have laws of their own. Statistics keep their sign: centring biases a product of neighbours downwards, so that its
@@ -22,7 +22,7 @@ from keyhole.latent.exchangeability.permutations import (
 from keyhole.latent.models.base import Rng
 from keyhole.progress import Progress, Watch, ignore
 
-Data = Shaped[Any, "..."]  # (N, T), or (N, T, d) for vectors; whether it is, is asked by `require_sequences`
+Data = Shaped[Any, "..."]  # (N, T), or (N, T, d) for vectors, which `require_sequences` checks
 NEIGHBOURS = "neighbours are as alike as any two tokens"
 PLACES = "tokens have the same distribution at every place"
 LEVELS = 256  # that ranks of reals are cut into: the laws of places are compared at so many quantiles
@@ -33,7 +33,7 @@ Stack = Shaped[Any, "B N T *width"]
 def neighbours_test(
     tokens: Data, *, permutations: int = 999, rng: Rng = 0, direction: Direction = "either", watch: Watch = ignore
 ) -> PermutationTest:
-    """Are neighbouring tokens more alike, or less, than tokens of one sequence are in any order?
+    """Test whether neighbouring tokens are more alike, or less, than tokens of one sequence are in any order.
 
     For letters the statistic counts equal neighbours. For reals it sums products of neighbours, centred within their
     sequence.
@@ -49,7 +49,7 @@ def neighbours_test(
 
 
 def places_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: Watch = ignore) -> PermutationTest:
-    """Do places have laws of their own? Whole laws are compared, not their means alone.
+    """Test whether places have laws of their own; whole laws are compared, not their means alone.
 
     For letters the statistic counts pairs of sequences that agree at a place. For reals it is the mean over places t of
     ∫(F_t − F)²/(F(1 − F)) dF, where F_t is the law of the tokens at t and F that of all of them: once for the tokens as
@@ -82,7 +82,7 @@ def places_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: W
 
 
 def numbered(tokens: Integer[Any, "N T"]) -> tuple[int, Integer[Any, "N T"]]:
-    """How many letters there are, and each as its number, in as few bytes as do: small tokens are reordered faster."""
+    """The number of letters, and each as its number in as few bytes as possible: small tokens are reordered faster."""
     names, numbers = np.unique(tokens, return_inverse=True)
     return len(names), numbers.reshape(tokens.shape).astype(np.min_scalar_type(len(names) - 1))
 
@@ -109,7 +109,7 @@ def _mean_ranks(numbers: Float[Any, "n"]) -> Float[Any, "n"]:
 
 
 def require_sequences(tokens: Data) -> None:
-    """Refuse what is not a table of sequences: too few axes or tokens, NaN, letters that are no numbers."""
+    """Refuse what is not a table of sequences: too few axes or tokens, NaN, letters that are not numbers."""
     if tokens.ndim not in (2, 3):
         raise DataError(
             f"Sequences need a row each and a column per token, or a third axis for vectors; got {tokens.ndim} "

@@ -61,7 +61,7 @@ def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -
 
 
 def least_permutations(level: float, tests: int) -> int:
-    """The fewest permutations with which so many one-sided looks, the level shared by them, can ever reject.
+    """The fewest permutations with which so many one-sided tests, the level shared by them, can ever reject.
 
     >>> least_permutations(0.05, 6)
     119
@@ -72,11 +72,11 @@ def least_permutations(level: float, tests: int) -> int:
 
 
 def require_permutations(permutations: int, level: float, tests: int) -> None:
-    """Refuse a level that is no probability, and permutations too few to ever reject at it."""
+    """Refuse a level that is not a probability, and permutations too few to ever reject at it."""
     needed = least_permutations(level, tests)
     if permutations < needed:
         raise AssumptionError(
-            f"{permutations} permutations can never reject at level {level:g} shared by {tests} one-sided looks; "
+            f"{permutations} permutations can never reject at level {level:g} shared by {tests} one-sided tests; "
             f"ask for at least {needed}."
         )
 
@@ -106,7 +106,7 @@ def rejection_rate(
     level: float = 0.05,
     rng: Rng = 0,
 ) -> Rate:
-    """How often a test (tokens and a stream in, a p-value out) rejects data of this model: its size, or its power."""
+    """The share of data sets of a model that a test (tokens and a stream to a p-value) rejects: its size, or its power."""
     stream = np.random.default_rng(rng)
     rejections = sum(test(sampler.sample(sequences, length, stream).tokens, stream) <= level for _ in range(runs))
     low, high = clopper_pearson(rejections, runs, 0.01)

@@ -17,7 +17,7 @@ LEVEL = 1e-6  # repeats that independent sequences show with at most this probab
 
 @dataclass(frozen=True, eq=False)
 class RepeatedSequences:
-    """How many sequences are distinct, and how likely so many repeats are if the order does not matter."""
+    """The sequences that count, and the probability of so many repeats if the order does not matter."""
 
     sequences: int
     chance: float  # at most the probability of so many repeats among independent exchangeable sequences
@@ -25,7 +25,7 @@ class RepeatedSequences:
 
 
 def repeated_sequences(tokens: Shaped[Any, "N T *width"]) -> RepeatedSequences:
-    """Which sequences repeat others, and whether by chance.
+    """Find sequences that repeat others beyond chance.
 
     Statement  Let the sequences be independent and exchangeable, and M_i the number of different orders of the tokens
                of sequence i. Given which tokens each sequence has, k ≥ 1 or more sequences equal an earlier one with
@@ -86,7 +86,7 @@ def _log_orders(rows: Int[Any, "N T"]) -> Float[Any, "N"]:
 
 
 def _copies(whole: Int[Any, "N"], orders: Float[Any, "N"]) -> tuple[int, float]:
-    """How often all sequences are written in the same order, the most times possible, and the nats of any such."""
+    """The largest number of times that all sequences are written in the same order, and the nats of any such."""
     N = len(whole)
     divisors = [n for n in range(2, N + 1) if N % n == 0]
     written = [n for n in divisors if np.array_equal(whole[N // n :], whole[: N - N // n])]

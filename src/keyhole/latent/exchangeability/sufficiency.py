@@ -1,4 +1,4 @@
-"""What a representation of a sequence keeps of the latent, and how much else it carries: by enumeration.
+"""The information of a representation about the latent, and its entropy, by enumeration.
 
 A representation is sufficient if it keeps all of I(z; X), and minimal among the sufficient ones if its entropy is
 least. The posterior is both.
@@ -23,7 +23,7 @@ APART = 1e-9  # equal posteriors of different sequences are rounded sums in othe
 
 @dataclass(frozen=True)
 class Information:
-    """What a representation R of a sequence holds, in nats."""
+    """The information of a representation R of a sequence, in nats."""
 
     classes: int  # how many values R takes
     entropy: float  # H(R) = I(X; R)
@@ -51,7 +51,7 @@ def joint_probabilities(model: FiniteModel, sequences: Letters) -> Float[Any, "n
 
 
 def partition(represented: Shaped[Any, "n *width"]) -> Int[Any, "n"]:
-    """Which sequences a representation cannot tell apart: a number per class.
+    """The classes of sequences that a representation cannot tell apart: a number per class.
 
     Reals are one if no gap between neighbours is above 1e-9; probability laws are compared by their logarithms, since
     a posterior of 1e-12 and one of 1e-15 are different beliefs.
@@ -93,7 +93,7 @@ def compare_representations(
 
 
 def determines(model: FiniteModel, length: int, fine: Representation, coarse: Representation) -> bool:
-    """Whether the second representation is a function of the first, on sequences that can occur."""
+    """Return whether the second representation is a function of the first, on sequences that can occur."""
     sequences = enumerate_sequences(model.letters, length)
     possible = sequences[joint_probabilities(model, sequences).sum(axis=1) > 0]
     first, second = partition(fine(possible)), partition(coarse(possible))
@@ -102,7 +102,7 @@ def determines(model: FiniteModel, length: int, fine: Representation, coarse: Re
 
 
 def _cells(numbers: Float[Any, "n"]) -> Int[Any, "n"]:
-    """Which numbers are one: neighbours in order, no further apart than rounding. No grid, so no edge to fall over."""
+    """Group numbers that are neighbours in order and no further apart than rounding."""
     order = np.argsort(numbers)
     with np.errstate(invalid="ignore"):  # −∞ − (−∞): no gap
         steps = np.diff(numbers[order]) > APART

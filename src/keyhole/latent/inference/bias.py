@@ -1,4 +1,4 @@
-"""What an estimator misses of a function on the sphere however long the context, degree by degree.
+"""The bias of an estimator of a function on the sphere, degree by degree: its error at any length of the context.
 
 A function is known here by its energies: E‖f_ℓ(k)‖² of its degree-ℓ part under uniform keys.
 """

@@ -17,7 +17,7 @@ SMALLEST = 1e-18  # relative: terms of a sum below this change no digit of it
 
 
 def multiplicity(dimension: int, degree: int) -> int:
-    """How many independent harmonics of a degree there are on the unit sphere of R^d.
+    """The number of independent harmonics of a degree on the unit sphere of R^d.
 
     Statement  N(d, 0) = 1 and N(d, ℓ) = (2ℓ + d − 2)/ℓ · C(ℓ + d − 3, ℓ − 1).
     Source     Standard.
@@ -46,7 +46,7 @@ def eigenvalue(dimension: int, degree: int, temperature: float) -> float:
 
 
 def multiplier(dimension: int, degree: int, temperature: float) -> float:
-    """What softmax attention at temperature γ does to the degree-ℓ part of E[v | k], as the context grows.
+    """The factor by which softmax attention at temperature γ multiplies the degree-ℓ part of E[v | k] in the limit.
 
     Statement  For uniform keys, attn → E[v e^(qᵀk/γ)]/E[e^(qᵀk/γ)] multiplies it by
                A_{d,ℓ}(κ) = I_{d/2−1+ℓ}(κ)/I_{d/2−1}(κ): a low-pass filter, A_{d,0} = 1.
@@ -68,7 +68,7 @@ def multiplier(dimension: int, degree: int, temperature: float) -> float:
 
 
 def shrinkage(dimension: int, degree: int, temperature: float, epsilon: float) -> float:
-    """What conditional-mean attention with ridge λ = εT leaves out of the degree-ℓ part, in the population.
+    """The share of the degree-ℓ part that conditional-mean attention with ridge λ = εT leaves out, in the population.
 
     Statement  It misses the share ε/(μ_ℓ + ε); with ε = T^(−1/4) the logarithmic slope of the squared bias in T is
                −½ μ_ℓ/(μ_ℓ + ε) = −½(1 − the share).

@@ -1,4 +1,4 @@
-"""How far attention is from the Bayesian's answer, and how that falls as the context grows.
+"""The distance of attention from the posterior mean at growing lengths of the context.
 
 One latent serves all sizes of a repeat, and smaller contexts are the beginning of larger ones: common draws, so that
 a slope is not blurred by a change of target. Errors are squared distances from the posterior mean ("gap") and from
@@ -41,7 +41,7 @@ class Curve:
 
     @property
     def identical(self) -> bool:
-        """Whether the estimator is the posterior mean, up to rounding."""
+        """Return whether the estimator is the posterior mean, up to rounding."""
         return bool(np.max(self.gaps) <= IDENTITY)
 
     def slope(self, rng: np.random.Generator, *, of: Distance) -> Estimate | None:

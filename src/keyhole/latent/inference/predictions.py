@@ -1,6 +1,6 @@
-"""What theory says where tokens are pooled, and where a ridge shrinks: a limit, a rate, an identity, or nothing.
+"""Predictions of theory where tokens are pooled, and where a ridge shrinks: a limit, a rate, an identity, or nothing.
 
-What it says of a model with keys stands beside the model.
+Predictions for a model with keys stand beside the model.
 """
 
 from math import isclose, log2
@@ -76,5 +76,5 @@ def predict_pooled(kind: str, ridge: PowerOfT | None, pooling: Pooling, tokens: 
 
 
 def is_constant(schedule: PowerOfT, value: float) -> bool:
-    """Whether a schedule is this value at every length; numbers that were typed and divided agree."""
+    """Return whether a schedule is this value at every length; numbers that were typed and divided agree."""
     return schedule.power == 0 and isclose(schedule.factor, value, rel_tol=1e-12)

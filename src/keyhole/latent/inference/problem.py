@@ -1,4 +1,4 @@
-"""What a latent model asks of attention: the interface `Problem`, and the records it speaks in.
+"""The interface of a latent model to attention, `Problem`, and its records.
 
 A problem draws contexts of keys, values and queries, knows the posterior mean of the answers, and says which kinds of
 attention are worth comparing. A model without keys (letters, a location) has all keys equal: attention then only pools
@@ -21,7 +21,7 @@ from keyhole.latent.kernels import Kernel
 
 @dataclass(frozen=True)
 class Context:
-    """One sequence and what is asked of it; whether its arrays fit together is asked by `require_length`."""
+    """One sequence and its queries; `require_length` checks that the arrays fit together."""
 
     keys: Float[Any, "T d"]
     values: Float[Any, "T_values k"]
@@ -30,7 +30,7 @@ class Context:
     tokens: Shaped[Any, "T_tokens *token"]  # as the model draws them: letters, vectors, or keys and values side by side
 
     def first(self, tokens: int) -> "Context":
-        """The same queries, asked of the first tokens only."""
+        """The same queries with the first tokens only."""
         return Context(self.keys[:tokens], self.values[:tokens], self.queries, self.truth, self.tokens[:tokens])
 
     def require_length(self, tokens: int) -> None:
@@ -92,7 +92,7 @@ class Pooling:
 
 @dataclass(frozen=True)
 class Regression:
-    """A model with keys, v = f(k) + noise: the kernel of f, and the settings attention takes unless told others."""
+    """A model with keys, v = f(k) + noise: the kernel of f, and the default settings of attention."""
 
     kernel: Kernel
     ridge: float  # λ = σ²/τ², with which conditional-mean attention is the posterior mean
@@ -100,7 +100,7 @@ class Regression:
     equal_kernels: tuple[Kernel, ...] = ()  # kernels that agree with the model's own at all its keys
 
     def is_own(self, kernel: Kernel) -> bool:
-        """Whether a kernel is the model's own, on its keys."""
+        """Return whether a kernel is the model's own, on its keys."""
         return kernel == self.kernel or kernel in self.equal_kernels
 
 
@@ -151,7 +151,7 @@ class Prediction:
 
 @runtime_checkable
 class Problem(Protocol):
-    """What attention is asked by a latent model: any value with these members can be given to `keyhole.infer`.
+    """A latent model that attention can estimate: `keyhole.infer` takes any value with these members.
 
     `ModelWithoutKeys` and `ModelWithKeys` supply all of them but a few; derive a model of your own from one of the two.
     """
@@ -162,7 +162,7 @@ class Problem(Protocol):
 
     @property
     def repeats(self) -> int:
-        """How many contexts are drawn unless told otherwise."""
+        """The default number of contexts."""
 
     @property
     def pooling(self) -> Pooling | None:
@@ -183,14 +183,14 @@ class Problem(Protocol):
         """The exact posterior mean of the answers."""
 
     def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
-        """What theory says of an attention with these settings, up to contexts of so many tokens."""
+        """Predict the errors of an attention with these settings, up to contexts of so many tokens."""
 
 
 MEMBERS = ("attentions", "repeats", "pooling", "regression", "prototypes", "draw_context", "solve", "predict")
 
 
 def require_problem(name: str, model: object) -> Problem:
-    """The model itself, if it is a problem that attention can be asked; else a sentence that says what it lacks."""
+    """Return the model if it is a `Problem`; refuse it with the members that it lacks."""
     if not isinstance(model, Problem):
         lacks = [member for member in MEMBERS if not hasattr(model, member)]
         raise ArgumentError(

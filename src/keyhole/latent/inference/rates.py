@@ -1,4 +1,4 @@
-"""How fast an error falls as the context grows: a slope on logarithmic axes, with an interval."""
+"""The slope of an error in the length of the context, on logarithmic axes, with an interval."""
 
 from collections.abc import Sequence
 
@@ -60,7 +60,7 @@ def fit_slope(
 
 
 def _student(repeats: int, confidence: float) -> float:
-    """How much farther out Student's quantile lies than the normal one."""
+    """Student's quantile over the normal one."""
     from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (imported when asked for)
 
     level = (1 + confidence) / 2

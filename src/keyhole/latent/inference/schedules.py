@@ -1,4 +1,4 @@
-"""How a bandwidth or a ridge follows the length of the context: a constant, or a power of T."""
+"""Bandwidths and ridges as functions of the length of the context: a constant, or a power of T."""
 
 import re
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def parse_schedule(text: str) -> PowerOfT:
     match = FORM.fullmatch(text)
     if match is None or not text.strip():
         raise ArgumentError(
-            f"{text!r} is no rule; write a number, or a number and a power of T: 0.5, T^3/4, 0.5*T^-1/3."
+            f"{text!r} is not a rule; write a number, or a number and a power of T: 0.5, T^3/4, 0.5*T^-1/3."
         )
     grows = bool(re.search("[TL]", text))
     return PowerOfT(_number(match["factor"] or "1", text), _number(match["power"] or "1", text) if grows else 0.0)
@@ -94,5 +94,5 @@ def _number(text: str, whole: str) -> float:
         return float(above) / float(below) if slash else float(above)
     except (ValueError, ZeroDivisionError):
         raise ArgumentError(
-            f"{text!r} in {whole!r} is no number; write a number, or a number and a power of T: 0.5, T^3/4, 0.5*T^-1/3."
+            f"{text!r} in {whole!r} is not a number; write a number, or a number and a power of T, such as 0.5*T^-1/3."
         ) from None

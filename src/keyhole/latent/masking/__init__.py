@@ -1,4 +1,4 @@
-"""What pretraining can teach: masked prediction with its exact risk, and the condition number of what it serves."""
+"""Masked prediction with its exact risk, and the condition number of a downstream task."""
 
 from keyhole.latent.masking.condition import ConditionNumbers as ConditionNumbers
 from keyhole.latent.masking.condition import Head as Head

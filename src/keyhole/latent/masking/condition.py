@@ -1,4 +1,4 @@
-"""How well a pretext task conditions a downstream task: κ_T, κ, the ratio of singular values, and the linear head.
+"""The condition of a downstream task given a pretext task: κ_T, κ, the ratio of singular values, and the linear head.
 
 Pretraining predicts a target whose mean under latent value z is column z of A: the law of a masked block (log loss), or
 its mean vector (squared error). A downstream task asks for Tπ(X). Differences of posteriors lie in the space of vectors
@@ -160,7 +160,7 @@ def linear_head(pretext: Float[Any, "rows m"], downstream: Float[Any, "k m"]) ->
 
 
 def transfer_bound(condition: float, pretext_error: float) -> float:
-    """What downstream excess a pretext error allows: E‖Wĝ + b − Tπ‖² ≤ κ_T² ε², where ε² = E‖ĝ − Aπ‖² in total.
+    """The downstream excess that a pretext error allows: E‖Wĝ + b − Tπ‖² ≤ κ_T² ε², where ε² = E‖ĝ − Aπ‖² in total.
 
     Proof      `linear_head`. A head that is fitted to n labels adds about σ_y²(dim + 1)/n.
     Source     keyhole.

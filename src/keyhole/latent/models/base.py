@@ -15,7 +15,7 @@ from keyhole.errors import AssumptionError, DataError
 
 Rng: TypeAlias = int | np.random.Generator  # a seed, or a stream to draw from
 Tokens: TypeAlias = Shaped[Any, "n T *width"]
-Letters: TypeAlias = Shaped[Any, "n T"]  # whole numbers from 0; whether they are is asked by `require_letters`
+Letters: TypeAlias = Shaped[Any, "n T"]  # whole numbers from 0, which `require_letters` checks
 Probabilities: TypeAlias = Float[Any, "n m"]  # a probability vector per sequence
 
 SUMS = 1e-9  # a law of 10⁴ terms rounded at 1e-16 sums to 1 within 1e-12; typed digits deserve a little more
@@ -37,7 +37,7 @@ class Sampler(Protocol):
 
 
 def require_probabilities(what: str, law: Float[Any, "*rows"], axis: int = 0) -> None:
-    """Refuse numbers that are no probabilities: NaN, negative, or not summing to 1 along an axis."""
+    """Refuse numbers that are not probabilities: NaN, negative, or not summing to 1 along an axis."""
     if law.size == 0 or not bool(np.all(np.isfinite(law))) or bool(np.any(law < 0)):
         raise AssumptionError(f"{_capitalised(what)} must be non-negative numbers, at least one; got {_shown(law)}.")
     sums = law.sum(axis=axis)
@@ -72,7 +72,7 @@ def require_sizes(n: int, length: int) -> None:
 
 
 def letter_counts(tokens: Letters, letters: int) -> Shaped[Any, "n letters"]:
-    """How often each letter occurs in each sequence.
+    """The number of times each letter occurs in each sequence.
 
     >>> letter_counts(np.array([[0, 2, 2]]), 4).tolist()
     [[1, 0, 2, 0]]

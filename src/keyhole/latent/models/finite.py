@@ -80,7 +80,7 @@ class FiniteLatent(ABC):
 
 
 class FiniteLatentWithMeans(FiniteLatent, ModelWithoutKeys):
-    """A finite latent whose tokens have means: attention can be asked for them.
+    """A finite latent whose tokens have means, which attention estimates.
 
     A new model of this kind adds two things: the mean and the spread of a token under every latent value.
     """
@@ -99,7 +99,7 @@ class FiniteLatentWithMeans(FiniteLatent, ModelWithoutKeys):
 
     @property
     def pooling(self) -> Pooling:
-        """Means and variances over the prior; the posterior mean is no linear rule."""
+        """Means and variances over the prior; the posterior mean is not a linear rule."""
         means = self.latent_means
         middle = self.prior @ means
         signal = float(self.prior @ np.square(means - middle).sum(axis=1))

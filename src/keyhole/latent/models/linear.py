@@ -93,7 +93,7 @@ class LinearRegression(ModelWithKeys):
         return np.einsum("ntd,nte->nde", keys, keys), np.einsum("ntd,ntk->ndk", keys, values)
 
     def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
-        """What normal keys make of each kind of attention."""
+        """Predict each kind of attention at normal keys."""
         if kind == "linear":
             return self._gradient_step()
         return self._shrunk(settings, tokens) if kind == "cme" else self._tilted(settings)

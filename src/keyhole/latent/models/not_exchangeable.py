@@ -1,4 +1,4 @@
-"""What is not a latent model: a chain remembers its last token, and an urn without replacement runs out."""
+"""Samplers without a latent variable: a chain remembers its last token, and an urn without replacement runs out."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -117,7 +117,7 @@ class SphereProcess(ModelWithKeys):
         return self.value_width * self.prior_variance * np.array(parts)
 
     def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
-        """What uniform keys make of each kind of attention: harmonics of each degree are treated alike."""
+        """Predict each kind of attention at uniform keys, where harmonics of each degree are treated alike."""
         if kind == "cme":
             return self._shrunk(settings, tokens)
         return self._degree_one() if kind == "linear" else self._filtered(settings, tokens)

@@ -1,4 +1,4 @@
-"""What a model with keys asks of attention: a function at fresh queries. Derive a model of your own from this class."""
+"""Models with keys, whose function attention estimates at fresh queries. Derive a model of your own from this class."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -12,7 +12,7 @@ from keyhole.latent.inference.smoothers import prior_at
 from keyhole.latent.kernels import factor
 from keyhole.latent.models.base import Tokens, require_vectors
 
-QUERIES = 32  # asked of each context
+QUERIES = 32  # of each context
 
 
 class ModelWithKeys(ABC):

@@ -1,4 +1,4 @@
-"""What a model without keys asks of attention: to pool its tokens. Derive a model of your own from this class."""
+"""Models without keys, whose tokens attention pools. Derive a model of your own from this class."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -15,7 +15,7 @@ class ModelWithoutKeys(ABC):
     """A latent per sequence and tokens that are independent given it: all keys are equal, and values are the tokens.
 
     A new model gives three things: how sequences are drawn, the posterior mean of a token, and `pooling`. Where tokens
-    are no vectors, or the mean of a token is not the latent itself, it says so in `token_values` and `token_means`.
+    are not vectors, or the mean of a token is not the latent itself, it says so in `token_values` and `token_means`.
     """
 
     repeats = 256  # contexts are cheap without keys
@@ -65,7 +65,7 @@ class ModelWithoutKeys(ABC):
         return Posterior(self.posterior_mean(context.tokens[None]))
 
     def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
-        """What theory says of every rule m₀ + w(x̄ − m₀)."""
+        """Predict the errors of every rule m₀ + w(x̄ − m₀)."""
         return predict_pooled(kind, settings.ridge, self.pooling, tokens)
 
 
