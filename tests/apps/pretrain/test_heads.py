@@ -67,7 +67,7 @@ def test_of_several_starts_the_lowest_is_kept():
     assert (
         minimise(wells, np.array([[1.0], [-1.0]])).parameters[0] < 0 < minimise(wells, np.array([[1.0]])).parameters[0]
     )
-    with pytest.raises(ArgumentError, match="no start"):
+    with pytest.raises(ArgumentError, match="at least one start"):
         minimise(wells, np.zeros((0, 1)))
 
 

@@ -106,7 +106,7 @@ def rejection_rate(
     level: float = 0.05,
     rng: Rng = 0,
 ) -> Rate:
-    """The share of data sets of a model that a test (tokens and a stream to a p-value) rejects: its size, or its power."""
+    """The share of data sets of a model that a test (of tokens and a stream) rejects: its size, or its power."""
     stream = np.random.default_rng(rng)
     rejections = sum(test(sampler.sample(sequences, length, stream).tokens, stream) <= level for _ in range(runs))
     low, high = clopper_pearson(rejections, runs, 0.01)
