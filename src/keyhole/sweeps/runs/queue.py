@@ -6,14 +6,12 @@ from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
-from keyhole.errors import StoreError
-from keyhole.files.model import read_model
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.sweeps.runs.execution import Execution
 from keyhole.sweeps.runs.run import RunResult
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import RunSummary, Store
-from keyhole.sweeps.runs.weights import remake
+from keyhole.sweeps.runs.weights import weights_of
 from keyhole.sweeps.runs.workers import make_run, raise_failure
 
 AHEAD = 2  # runs given to each worker at once: one under way, one so that it never waits
@@ -103,10 +101,4 @@ def gather_runs(specs: Sequence[RunSpec], store: Store, execution: Execution, wa
 def gather_weights(spec: RunSpec, store: Store, watch: Watch = ignore) -> Mapping[str, np.ndarray]:
     """Return the arrays of one run, made where the store does not hold it, or holds it without its weights."""
     gather_runs([spec], store, Execution(store.folder, workers=1, keep_weights=True), watch)
-    path = store.weights_path(spec.identity)
-    if path.exists():
-        return read_model(path).tensors
-    weights = remake(spec, store.folder).weights
-    if weights is None:
-        raise StoreError(f"The run {spec.identity[:10]} is of {spec.learner.name}, which has no weights.")
-    return weights
+    return weights_of(store, spec.identity)

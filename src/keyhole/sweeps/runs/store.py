@@ -174,7 +174,9 @@ class Store:
             if result.weights is not None:
                 described = {"kind": "trained", "run": spec.identity, "configuration": spec.record()}
                 write_model(self.weights_path(spec.identity), result.weights, described)
-            entries.append(_entry(spec, result))
+            recorded = versions(dict.fromkeys((*PACKAGES, *spec.learner.packages)))
+            created = datetime.now(UTC).isoformat(timespec="seconds")
+            entries.append(_entry(spec, result, created, recorded, processor()))
         with transaction(self.connection, self.path):
             cursor = self.connection.executemany(INSERT, entries)
             inserted = cursor.rowcount
@@ -184,12 +186,7 @@ class Store:
 
     def take_in(self, runs: Iterable[ImportedRun]) -> None:
         """Keep runs that were made elsewhere, all or none; one that is there already stays as it is."""
-        entries = []
-        for imported in runs:
-            *fields, _, configuration, result, _, _ = _entry(imported.spec, imported.result)
-            entries.append(
-                (*fields, imported.created, configuration, result, json.dumps(dict(imported.versions)), imported.cpu)
-            )
+        entries = [_entry(each.spec, each.result, each.created, each.versions, each.cpu) for each in runs]
         with transaction(self.connection, self.path):
             self.connection.executemany(INSERT, entries)
 
@@ -219,13 +216,11 @@ def processor() -> str:
     return (named or [platform.processor() or platform.machine()])[0]
 
 
-def _entry(spec: RunSpec, result: RunResult) -> tuple[Any, ...]:
-    recorded = dict.fromkeys((*PACKAGES, *spec.learner.packages))
+def _entry(spec: RunSpec, result: RunResult, created: str, made_with: Mapping[str, str], cpu: str) -> tuple[Any, ...]:
     return (
         spec.identity, spec.task.name, spec.learner.name, spec.context, spec.samples, spec.seed,
-        result.success, result.fitted, result.accuracy, result.steps, result.seconds,
-        datetime.now(UTC).isoformat(timespec="seconds"), json.dumps(spec.record(), sort_keys=True),
-        json.dumps(result.record()), json.dumps(versions(recorded)), processor(),
+        result.success, result.fitted, result.accuracy, result.steps, result.seconds, created,
+        json.dumps(spec.record(), sort_keys=True), json.dumps(result.record()), json.dumps(dict(made_with)), cpu,
     )  # fmt: skip
 
 
@@ -233,7 +228,7 @@ ENTRIES = (str, str, str, int, int | None, int, int, int, float | int, int, floa
 
 
 def _summary(entry: Sequence[Any]) -> RunSummary:
-    """The run of a row; a ValueError where the row holds what was never written."""
+    """Return the run of a row; raise if the file is damaged and the row holds what was never written."""
     if not all(isinstance(value, kind) for value, kind in zip(entry, ENTRIES, strict=True)):
         raise ValueError("an entry of a row is of another type than it was written as")
     identity, task, learner, context, samples, seed, success, fitted, *rest = entry

@@ -14,7 +14,7 @@ from typing import Any
 from keyhole.errors import ArgumentError
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.sweeps.runs.execution import Execution
-from keyhole.sweeps.runs.queue import RunQueue, open_queue
+from keyhole.sweeps.runs.queue import open_queue
 from keyhole.sweeps.runs.run import FRESH
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import RunSummary, Store
@@ -24,6 +24,7 @@ from keyhole.sweeps.thresholds.threshold import Threshold, estimate_threshold
 from keyhole.training import Task
 from keyhole.training.learners import Learner
 
+Ask = Callable[[list[RunSpec]], Mapping[str, RunSummary]]  # the runs of these that are finished, by name
 LONGEST = 10**6  # context: every run is judged on 10,000 fresh inputs, 10^10 symbols there
 LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays a number of 63 bits
 
@@ -118,22 +119,32 @@ class Sweep:
         return tuple(threshold for threshold in thresholds if threshold is not None)
 
 
+@dataclass(eq=False)
+class _Track:
+    """The rounds of one context."""
+
+    context: int
+    rows: dict[str, RunSummary] = field(default_factory=dict)
+    pending: set[str] = field(default_factory=set)  # runs of this round that are not finished
+    size: int = 0  # of this round; 0 where no more runs are needed
+    forecast: int = 0  # runs after this round
+
+
 def sweep(plan: SweepPlan, store: Store, execution: Execution, watch: Watch = ignore) -> Sweep:
     """Make the runs of the plan that are not in the store, and collect all."""
     began = time.perf_counter()
-    tracks = {context: _Track(context) for context in plan.contexts}
-    shared = plan.schedule.shared  # then all contexts wait for each other
-    groups = [list(tracks.values())] if shared else [[track] for track in tracks.values()]
+    groups = _groups(plan)
+    tracks = {track.context: track for group in groups for track in group}
     with open_queue(store, execution) as queue:
         for group in groups:
-            _advance(plan, group, queue)
+            _advance(plan, group, queue.ask)
         while any(track.pending for track in tracks.values()):
             for row in queue.finished().values():
                 tracks[row.context].rows[row.identity] = row
                 tracks[row.context].pending.discard(row.identity)
             ended = []
             for group in filter(_is_made, groups):
-                _advance(plan, group, queue)
+                _advance(plan, group, queue.ask)
                 if not any(track.size for track in group):
                     ended += [str(track.context) for track in group]
             if watch is not ignore:
@@ -142,34 +153,29 @@ def sweep(plan: SweepPlan, store: Store, execution: Execution, watch: Watch = ig
                 done = sum(len(track.rows) for track in tracks.values())
                 ahead = sum(len(track.pending) + track.forecast for track in tracks.values())
                 watch(Progress(done, done + ahead, what, milestone=bool(ended)))
-    rows = {context: sorted(track.rows.values(), key=_order) for context, track in tracks.items()}
-    return _swept(plan, rows, store, queue.made, began)
+    return _swept(plan, list(tracks.values()), store, queue.made, began)
 
 
 def replay(plan: SweepPlan, store: Store) -> Sweep:
-    """The contexts of a plan whose runs are all in the store; no run is made."""
+    """Return the contexts of a plan whose runs are all in the store; no run is made."""
     began = time.perf_counter()
-    rows: dict[int, list[RunSummary]] = {context: [] for context in plan.contexts}
-    lacking: set[int] = set()
-    going = True
-    while going:
-        going, tallies = False, _count_all(rows)
-        for context in rows.keys() - lacking:
-            cells = plan.told(context, tallies).cells(context, tallies[context])
-            done = store.outcomes([cell.identity for cell in cells])
-            if len(done) < len(cells):
-                lacking.add(context)
-            elif cells:
-                rows[context] += done.values()
-                going = True
-    if lacking and plan.schedule.shared:  # what is known of the others may still change
-        lacking = set(rows)
-    whole = {context: sorted(each, key=_order) for context, each in rows.items() if context not in lacking}
+    whole: list[_Track] = []
+    for group in _groups(plan):
+        _advance(plan, group, lambda cells: store.outcomes([cell.identity for cell in cells]))
+        if not any(track.pending for track in group):  # what is known of the others may still change
+            whole += group
     return _swept(plan, whole, store, 0, began)
 
 
-def _swept(plan: SweepPlan, rows: Mapping[int, list[RunSummary]], store: Store, made: int, began: float) -> Sweep:
-    """The result of a sweep with these runs at its contexts."""
+def _groups(plan: SweepPlan) -> list[list[_Track]]:
+    """Return the contexts, those together that wait for each other."""
+    tracks = [_Track(context) for context in plan.contexts]
+    return [tracks] if plan.schedule.shared else [[track] for track in tracks]
+
+
+def _swept(plan: SweepPlan, tracks: Sequence[_Track], store: Store, made: int, began: float) -> Sweep:
+    """Return the result of a sweep with the runs of these contexts."""
+    rows = {track.context: sorted(track.rows.values(), key=_order) for track in tracks}
     tallies = _count_all(rows)
     needed = {context: plan.told(context, tallies).schedule.remaining(tallies[context]) for context in rows}
     every = tuple(row for each in rows.values() for row in each)
@@ -191,17 +197,6 @@ def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | Non
     return estimate_threshold(rows[0].context, won, **options)
 
 
-@dataclass(eq=False)
-class _Track:
-    """The rounds of one context."""
-
-    context: int
-    rows: dict[str, RunSummary] = field(default_factory=dict)
-    pending: set[str] = field(default_factory=set)  # runs of this round that are not finished
-    size: int = 0  # of this round; 0 where no more runs are needed
-    forecast: int = 0  # runs after this round
-
-
 @cache
 def _libraries() -> Any:
     """Return the libraries of linear algebra that are loaded, looked up once."""
@@ -215,7 +210,7 @@ def _is_made(group: Sequence[_Track]) -> bool:
     return any(track.size for track in group) and not any(track.pending for track in group)
 
 
-def _advance(plan: SweepPlan, group: Sequence[_Track], queue: RunQueue) -> None:
+def _advance(plan: SweepPlan, group: Sequence[_Track], ask: Ask) -> None:
     """Go through the rounds that are in the store, up to one with runs to be made, or to the end."""
     going = True
     while going and not any(track.pending for track in group):
@@ -226,7 +221,7 @@ def _advance(plan: SweepPlan, group: Sequence[_Track], queue: RunQueue) -> None:
                 cells = told.cells(track.context, tallies[track.context])
                 ahead = told.schedule.remaining(tallies[track.context]) if cells else 0
             track.size, track.forecast = len(cells), max(0, ahead - len(cells))
-            done = queue.ask(cells)
+            done = ask(cells)
             track.rows |= done
             track.pending = {cell.identity for cell in cells} - set(done)
         going = any(track.size for track in group)
