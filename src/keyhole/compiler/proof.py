@@ -13,7 +13,15 @@ from math import inf, isfinite
 import numpy as np
 
 from keyhole.boolean import Levels, decide
-from keyhole.compiler.constructions.plan import HeadPlan, Plan, half_gap, remove_unread, wanted
+from keyhole.compiler.constructions.plan import (
+    HeadPlan,
+    Plan,
+    every_pattern,
+    half_gap,
+    pattern_per_count,
+    remove_unread,
+    wanted,
+)
 from keyhole.errors import CompileError
 from keyhole.rigorous import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 
@@ -99,8 +107,8 @@ def _by_patterns(plan: Plan) -> tuple[float, str]:
     """
     s = plan.function.sparsity
     heads = [_reader(plan, head) for head in plan.heads]
-    by_count = _counts_only(plan)
-    patterns = _representatives(plan) if by_count else _all_patterns(s)
+    counted = _counts_only(plan)
+    patterns = _all_patterns(s) if counted is None else pattern_per_count(counted)
     worst = 0.0
     for bits in _chunks(patterns, max(plan.width, 2 * s)):
         pairs = np.zeros((len(bits), s, 2))
@@ -110,7 +118,7 @@ def _by_patterns(plan: Plan) -> tuple[float, str]:
         for head in heads[1:]:
             before += head(chosen)
         worst = max(worst, _largest_error(reading(relu(before), plan.readout), _wanted(plan, bits)))
-    return worst, "every count of true literals" if by_count else "every pattern of the relevant bits"
+    return worst, "every pattern of the relevant bits" if counted is None else "every count of true literals"
 
 
 def _reader(plan: Plan, head: HeadPlan) -> Callable[[np.ndarray], Enclosure]:
@@ -150,25 +158,17 @@ def _flat(x: Enclosure) -> Enclosure:
     return Enclosure(x.low.reshape(2 * len(x.low), -1), x.high.reshape(2 * len(x.low), -1))
 
 
-def _counts_only(plan: Plan) -> bool:
-    """Return True if all relevant positions are alike once negated literals are turned round."""
+def _counts_only(plan: Plan) -> Levels | None:
+    """Return the rule if all relevant positions are alike once negated literals are turned round; else None."""
     rule = plan.function.rule
     if not isinstance(rule, Levels):
-        return False
+        return None
     turned = [
         np.stack([rows[::-1] if flip else rows for rows, flip in zip(table, rule.negated, strict=True)])
         for head in plan.heads
         for table in (head.values, head.symbol_focus)
     ]
-    return all(bool((table == table[0]).all()) for table in turned)
-
-
-def _representatives(plan: Plan) -> np.ndarray:
-    """For each number of true literals, one pattern that has it."""
-    rule = plan.function.rule
-    negated = np.array(rule.negated if isinstance(rule, Levels) else ())
-    true = np.tri(len(negated) + 1, len(negated), -1, dtype=bool)  # row j: the first j literals true
-    return np.asarray(true ^ negated)
+    return rule if all(bool((table == table[0]).all()) for table in turned) else None
 
 
 def _all_patterns(s: int) -> np.ndarray:
@@ -177,7 +177,7 @@ def _all_patterns(s: int) -> np.ndarray:
             f"The numbers at the {s} relevant positions are not alike, so that 2^{s} patterns would have to be gone "
             f"through; at most 2^{MAX_PATTERNS} are. Nothing was shown of the plan."
         )
-    return ((np.arange(1 << s)[:, None] >> np.arange(s)) & 1).astype(bool)
+    return every_pattern(s)
 
 
 def _chunks(patterns: np.ndarray, width: int) -> Iterator[np.ndarray]:

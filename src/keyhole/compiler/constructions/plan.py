@@ -13,9 +13,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from keyhole.arrays import Float
+from keyhole.arrays import Bool, Float
 from keyhole.attention import Embedding
-from keyhole.boolean import SparseFunction
+from keyhole.boolean import Levels, SparseFunction
 from keyhole.errors import CompileError
 
 MAX_POSITIONS = 4096  # relevant ones
@@ -261,6 +261,17 @@ def target_of(construction: str) -> str:
     ('B1 with codes', 'A2')
     """
     return _DISTRACTORS.sub("", construction)
+
+
+def every_pattern(sparsity: int) -> Bool[np.ndarray, "patterns s"]:
+    """Return every pattern of the relevant bits, a row each."""
+    return ((np.arange(1 << sparsity)[:, None] >> np.arange(sparsity)) & 1).astype(bool)
+
+
+def pattern_per_count(rule: Levels) -> Bool[np.ndarray, "counts s"]:
+    """Return for each number of true literals one pattern that has it."""
+    s = len(rule.negated)
+    return np.asarray(np.tri(s + 1, s, -1, dtype=bool) ^ np.array(rule.negated))  # row j: the first j literals true
 
 
 def fits(sparsity: int, units: int) -> bool:

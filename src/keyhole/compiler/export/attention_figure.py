@@ -4,7 +4,7 @@ import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.boolean import Levels, decide
-from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.compiler.constructions.plan import HeadPlan, Plan, every_pattern, pattern_per_count
 from keyhole.figure import Axis, Figure, Row
 
 BARS = 20  # tokens shown one by one
@@ -52,11 +52,7 @@ def attention_figure(plan: Plan) -> Figure:
 def _two_patterns(plan: Plan) -> list[np.ndarray]:
     """Relevant bits where the function is true, and the same with one bit turned, false if there is such a bit."""
     rule, s = plan.function.rule, plan.function.sparsity
-    patterns = (
-        np.tri(s + 1, s, -1, dtype=bool) ^ np.array(rule.negated)
-        if isinstance(rule, Levels)
-        else ((np.arange(1 << s)[:, None] >> np.arange(s)) & 1).astype(bool)
-    )
+    patterns = pattern_per_count(rule) if isinstance(rule, Levels) else every_pattern(s)
     true = patterns[np.flatnonzero(decide(rule, patterns))[-1]]
     turned = true ^ np.eye(s, dtype=bool)
     return [true, turned[int(np.argmin(decide(rule, turned)))]]

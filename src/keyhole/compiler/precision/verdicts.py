@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyhole.boolean import Levels, decide
-from keyhole.compiler.constructions.plan import Plan, half_gap, wanted
+from keyhole.compiler.constructions.plan import Plan, every_pattern, half_gap, wanted
 from keyhole.compiler.precision.rounding import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, NumberFormat, output_error
 from keyhole.compiler.precision.simulation import simulate
 from keyhole.decimals import at_most, margin
@@ -104,7 +104,7 @@ def inputs_to_try(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros((0, s), dtype=bool), np.zeros(0, dtype=bool)
     limit = max(2, min(INPUTS, NUMBERS // (plan.width + 1)) // 2)
     if 1 << min(s, 30) <= limit:
-        patterns = ((np.arange(1 << s)[:, None] >> np.arange(s)) & 1).astype(bool)
+        patterns = every_pattern(s)
     else:
         rng = np.random.default_rng(0)
         drawn = rng.integers(0, 2, size=(limit, s), dtype=np.uint8).astype(bool)
