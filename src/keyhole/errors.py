@@ -1,4 +1,4 @@
-"""What can go wrong, drawn as a tree.
+"""The errors, drawn as a tree.
 
 KeyholeError
 ├── ArgumentError     an argument of a command is not of the form it takes

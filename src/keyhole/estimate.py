@@ -28,7 +28,7 @@ class Estimate:
         return self.high - self.low
 
     def contains(self, number: float) -> bool:
-        """Whether a number lies in the interval, its ends included."""
+        """Return whether a number lies in the interval, its ends included."""
         return self.low <= number <= self.high
 
     def record(self) -> dict[str, float]:

@@ -1,7 +1,6 @@
-"""Options that commands share, and how arguments are spelled: 1e6, 25,50,100 or 25..800, and paths."""
+"""An option that commands share, and how arguments are spelled: 1e6, 25,50,100 or 25..800, and paths."""
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -82,14 +81,6 @@ def folder_place(text: str | Path) -> Path:
     return path
 
 
-def refuse_ignored(options: Mapping[str, bool], why: str) -> None:
-    """Refuse the options that were written, which are those marked so, and would be ignored."""
-    written = [name for name, present in options.items() if present]
-    if written:
-        verb = "was" if len(written) == 1 else "were"
-        raise ArgumentError(f"{' and '.join(written)} {verb} given, and would be ignored: {why}.")
-
-
 def lengths(text: str) -> list[int]:
     """The list: numbers between commas, or first..last, every length between them.
 
@@ -118,12 +109,4 @@ def _doublings(first: int, last: int, text: str) -> list[int]:
     return [*sizes, last]
 
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print everything that the answer rests on.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Seeds every random draw.", min=0)]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write the answer: .json, .txt or .html; a figure: .svg, .png or .csv.", metavar="FILE", parser=file_place
-    ),
-]

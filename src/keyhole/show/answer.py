@@ -1,4 +1,4 @@
-"""What an answer says: lines, tables and bars, without widths or markup. `terminal` and `html` render it."""
+"""The content of an answer: lines, tables and bars, without widths or markup. `terminal` and `html` render it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -219,7 +219,7 @@ def _flat(figure: Figure, alt: Any, spans: tuple[Span, Span]) -> Any:
 
 
 def _crowded(figure: Figure) -> bool:
-    """Whether the names along the axis do not fit beside each other, so that some would be left out."""
+    """Return whether the names along the axis do not fit beside each other, so that some would be left out."""
     names = {str(row[figure.x.column]) for row in figure.rows}
     return max(map(len, names)) * LETTER > WIDTH / len(names)
 

@@ -8,7 +8,7 @@ SIDES = {"<": "left", ">": "right"}
 
 
 def to_html(show: Show) -> str:
-    """What was said, as HTML.
+    """Return an answer as HTML.
 
     >>> show = Show()
     >>> show.line("a < b")

@@ -22,7 +22,7 @@ JUDGED = re.compile(rf"^({'|'.join(TONES)})\b")  # the word of a line or an entr
 
 
 def to_text(show: Show, width: int = COLUMNS, *, styled: bool = False) -> str:
-    """What was said, as lines of at most `width` letters without blanks at their ends.
+    """Return an answer as lines of at most `width` letters without blanks at their ends.
 
     >>> show = Show()
     >>> show.facts([("sparsity", "s = 3")])

@@ -26,7 +26,7 @@ PROVED: tuple[Kind, ...] = ("identity", "inequality")
 
 @dataclass(frozen=True, repr=False)
 class Claim:
-    """What is claimed, by whom, and what would speak against it: written before measuring.
+    """A claim with its source and its prediction, written before measuring.
 
     Where a part of the answer was known by then, the prediction says so.
     """
@@ -54,13 +54,13 @@ class Claim:
 
     @property
     def proved(self) -> bool:
-        """Whether the claim has a proof, so that measuring can only check it."""
+        """Return whether the claim has a proof, so that measuring can only check it."""
         return self.kind in PROVED
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an experiment saw, and the verdict that follows."""
+    """The result of an experiment, and the verdict that follows."""
 
     verdict: ClaimVerdict
     measurement: str
@@ -107,7 +107,7 @@ class Finding:
 
     @property
     def proved(self) -> bool:
-        """Whether the claim has a proof."""
+        """Return whether the claim has a proof."""
         return self.claim.proved
 
     @property

@@ -13,7 +13,7 @@ from keyhole.papers import EDELMAN_2022, ZHANG_2022, Paper
 
 @dataclass(frozen=True)
 class Sentence:
-    """What is said, where, the claims that decide it, and questions of ours beside it."""
+    """A sentence of a paper, its place, the claims that decide it, and questions of ours beside it."""
 
     short: str  # what it is about, for the contents
     says: str

@@ -53,7 +53,7 @@ def make_app(serving: Serving, doorkeeper: Doorkeeper | None = None) -> Starlett
 
 
 class Lab:
-    """What the addresses of the lab answer."""
+    """The answers at the addresses of the lab."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
@@ -159,5 +159,5 @@ async def read_words(request: Request) -> dict[str, str]:
 
 
 async def refuse(_request: Request, error: HTTPException) -> Response:
-    """What is at no address, as a sentence."""
+    """Refuse an address that does not exist, in a sentence."""
     return json_response({"error": REFUSALS.get(error.status_code, "This cannot be asked so.")}, error.status_code)

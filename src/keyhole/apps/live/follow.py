@@ -18,7 +18,7 @@ LONGEST = 512  # tokens that are followed one by one
 
 @dataclass(frozen=True)
 class Step:
-    """What is known after so many tokens, at the first query."""
+    """The posterior and the answers after so many tokens, at the first query."""
 
     tokens: int
     token: tuple[float, ...]  # the last one drawn

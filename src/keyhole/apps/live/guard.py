@@ -1,4 +1,4 @@
-"""What stands between a browser and the lab: who may ask, from which page, and what a page may do.
+"""The guard between a browser and the lab: who may ask, from which page, and what a page may do.
 
 A server on the loopback is reached by every program of the machine and, by way of the browser, by every page on the
 web. Four checks stand in front of every answer:
@@ -61,7 +61,7 @@ class Doorkeeper:
         return token
 
     def accept(self, token: str) -> bool:
-        """Whether this word opens the door; one that serves once is used up."""
+        """Return whether this word opens the door; one that serves once is used up."""
         if self._password is not None:
             return secrets.compare_digest(token.encode(), self._password.encode())
         known = [each for each in self._once if secrets.compare_digest(token.encode(), each.encode())]
@@ -69,7 +69,7 @@ class Doorkeeper:
         return bool(known)
 
     def knows(self, cookies: str) -> bool:
-        """Whether the cookies of a request hold the session."""
+        """Return whether the cookies of a request hold the session."""
         try:
             given = SimpleCookie(cookies).get(self._cookie)
         except CookieError:

@@ -41,7 +41,7 @@ class Job:
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     def record(self) -> dict[str, Any]:
-        """What a page shows of it."""
+        """Return the fields that a page shows."""
         seconds = None if self.began is None else (self.ended or time.time()) - self.began
         return {"number": self.number, "title": self.title, "state": self.state, "seconds": seconds}
 

@@ -1,4 +1,4 @@
-"""What a browser asks, read word by word: every value has a kind, a range, and a sentence when it has neither."""
+"""The words of a request, read one by one: every value has a kind, a range, and a sentence when it has neither."""
 
 import math
 import re

@@ -19,7 +19,7 @@ LONGEST = 2**16  # positions whose attention is listed one by one
 
 @dataclass(frozen=True, repr=False)
 class Response(Result):
-    """What a compiled layer does with one input."""
+    """The output of a compiled layer on one input."""
 
     schema: ClassVar[str] = "response/1"
     has_figure: ClassVar[bool] = True

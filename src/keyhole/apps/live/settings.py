@@ -1,4 +1,4 @@
-"""What a server was started with. The browser can change none of it."""
+"""The settings of a server. The browser can change none of them."""
 
 import secrets
 from dataclasses import dataclass, field

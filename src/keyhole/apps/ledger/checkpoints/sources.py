@@ -82,7 +82,7 @@ VIT_SETTINGS: dict[str, Any] = {
 
 
 def measured(measure: Callable[[], Outcome]) -> Outcome:
-    """What was measured; where something is absent, that nothing was, and the command that fetches it."""
+    """Return what was measured, or, if something is absent, the command that fetches it."""
     try:
         return measure()
     except MissingError as missing:

@@ -146,7 +146,7 @@ def ratio_of(case: Case, draws: int, rng: np.random.Generator) -> Ratio:
 
 
 def floor_ratio(spread: float) -> float:
-    """What a sample of one-hot inputs over 1 + ⌊e^R⌋ positions must have, over the bound for every sample."""
+    """Return what a sample of one-hot inputs over 1 + ⌊e^R⌋ positions must have, over the bound for every sample."""
     context = 1 + floor(exp(spread))
     samples = REPEATS * context
     return tabulated_floor(spread, samples, context) / any_law_lists(spread, literal_count(context), samples).value
@@ -201,7 +201,7 @@ class ListSums(NamedTuple):
 
 @cache
 def list_sums(context: int, symbols: int) -> ListSums:
-    """What the search for the best list reads."""
+    """Return the sums that the search for the best list reads."""
     words = words_of(context, symbols)
     shown = np.array([words[:, t] == a for t in range(context) for a in range(symbols)])
     left = np.ones((1, len(words)), dtype=bool)

@@ -151,7 +151,7 @@ def multiplier_rows(rng: np.random.Generator, keys: Any, queries: Any) -> tuple[
 
 
 def shares_left(rng: np.random.Generator, keys: Any, queries: Any) -> tuple[float, float, float]:
-    """What the best constant leaves of softmax's limit, for one degree and for two; and what theory says of two.
+    """Return what the best constant leaves of softmax's limit, for one degree and for two; and what theory says of two.
 
     With energies e_ℓ and multipliers A_ℓ the share is 1 − (Σ A_ℓ e_ℓ)²/(Σ e_ℓ Σ A_ℓ² e_ℓ).
     """

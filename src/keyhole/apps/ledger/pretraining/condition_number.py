@@ -57,7 +57,7 @@ LITTLE = 0.05  # of the variance of the posterior
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen: injected errors by κ_T, real pretraining by κ_T, and the pair of equal means."""
+    """The measurements: injected errors by κ_T, real pretraining by κ_T, and the pair of equal means."""
 
     injected: dict[float, tuple[float, ...]]  # κ_T → squared errors downstream, one a sequence
     exact_head: dict[float, tuple[float, ...]]  # κ_T → excess of the head W of the theorem, one a run
@@ -135,7 +135,7 @@ def blind_pair(pair: tuple[tuple[float, float], ...]) -> tuple[float, float]:
 
 
 def falls(table: dict[float, tuple[float, ...]]) -> bool:
-    """Whether the mean falls from one κ_T to the next with the whole 99.9 % interval, or over all with that of 95 %."""
+    """Return whether the mean falls from one κ_T to the next with the whole 99.9 % interval, or over all with that of 95 %."""
     steps = (fitted_slope((low, high), (table[low], table[high]), level=0.999) for low, high in pairwise(sorted(table)))
     return any(step.high < 0 for step in steps) or fitted_slope(list(table), list(table.values())).high < 0
 

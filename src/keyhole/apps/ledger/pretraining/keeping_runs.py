@@ -59,5 +59,5 @@ def fitted_slope(
 
 
 def rises(means: Sequence[float]) -> bool:
-    """Whether each number exceeds the one before it."""
+    """Return whether each number exceeds the one before it."""
     return all(after > before for before, after in pairwise(means))

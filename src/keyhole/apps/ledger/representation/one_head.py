@@ -1,4 +1,4 @@
-"""What one head alone can see of uniform bits, whatever its scores: low degrees, little influence, hardly any parity.
+"""One head alone sees of uniform bits, whatever its scores: low degrees, little influence, hardly any parity.
 
 A head is a mixture of decision lists. Cut after D items a list reads D bits, and what is cut off is not reached with
 probability 1 − 2^−D. Heads are drawn, built as lists, and improved step by step; each is evaluated on all 2^T inputs.

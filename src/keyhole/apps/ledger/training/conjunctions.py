@@ -63,7 +63,7 @@ BOUND_IS = (
 
 @dataclass(frozen=True)
 class Growth:
-    """What one learner setting showed: thresholds over T, and the laws fitted to them."""
+    """The outcome of one learner setting: thresholds over T, and the laws fitted to them."""
 
     setting: str
     thresholds: tuple[Threshold, ...]
@@ -111,7 +111,7 @@ def find_growth(law: str, scale: Scale, seed: int) -> tuple[Growth, ...]:
 
 
 def growth(setting: str, learned: SampleComplexity) -> Growth:
-    """What a sweep shows of growth."""
+    """Return the growth that a sweep shows."""
     return Growth(setting, learned.thresholds, {each.context: each.floor for each in learned.floors}, learned.verdict)
 
 

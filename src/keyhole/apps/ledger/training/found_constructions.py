@@ -145,7 +145,7 @@ def _alone(
 
 
 def _averages(scores: np.ndarray, own: float, positions: np.ndarray, inputs: np.ndarray) -> bool:
-    """Whether a head averages the relevant positions, by the rule above."""
+    """Return whether a head averages the relevant positions, by the rule above."""
     weights = attention(scores, own, inputs)[:, positions]
     total = float(weights.sum(axis=1).mean())
     part = total / len(positions)

@@ -103,7 +103,7 @@ class Rungs:
         return f"{self.law}, T = {self.context}, m = {self.samples}"
 
     def least(self, name: str) -> float:
-        """What a bound must not be below: the lower end of the gap, or, of Occam's, that of the error."""
+        """The least value that a bound may have: the lower end of the gap, or, of Occam's, that of the error."""
         return clopper_pearson(round(self.error * FRESH), FRESH, LEVEL)[0] if name == OCCAM else self.low
 
 
@@ -217,13 +217,13 @@ def one_position_complexity(inputs: np.ndarray, rng: np.random.Generator) -> flo
 
 
 def depth_two() -> float:
-    """What the deep theorem promises of two layers, every norm of which is 1, at a million samples."""
+    """Return the bound of the deep theorem for two layers, every norm of which is 1, at a million samples."""
     one = hypothetical(tokens=101, value21=1.0, value=1.0, score=1.0, width=4)
     return guarantee(DEEP, replace(one, blocks=one.blocks * 2), 1e6, delta=DELTA, two_sided=False).value
 
 
 def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> Outcome:
-    """Whether every bound lies above the gap, and which of them say anything."""
+    """Return whether every bound lies above the gap, and which of them say anything."""
     broken = [
         f"{name} at {layer}" for layer in found for name, value in layer.bounds.items() if value < layer.least(name)
     ]

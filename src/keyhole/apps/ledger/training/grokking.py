@@ -56,12 +56,12 @@ Measured = Mapping[str, Mapping[int, Sequence[RunResult]]]  # learner â†’ size â
 
 
 def measure_success(scale: Scale, seed: int) -> Outcome:
-    """Whether elimination succeeds where the network does not."""
+    """Return whether elimination succeeds where the network does not."""
     return conclude_success(trained(scale, seed))
 
 
 def measure_memorised(scale: Scale, seed: int) -> Outcome:
-    """Whether the network fits what it does not generalise from."""
+    """Return whether the network fits what it does not generalise from."""
     return conclude_memorised(trained(scale, seed))
 
 

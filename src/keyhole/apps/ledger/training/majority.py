@@ -29,7 +29,7 @@ class Share:
 
     @property
     def most(self) -> ClaimVerdict:
-        """Whether it happens in most runs: the whole interval above one half, below it, or neither.
+        """Return whether it happens in most runs: the whole interval above one half, below it, or neither.
 
         >>> [Share(hits, 12).most for hits in (12, 10, 9, 2)]
         ['holds', 'holds', 'undecided at this scale', 'fails here']

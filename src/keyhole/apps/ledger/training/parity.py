@@ -89,29 +89,29 @@ class Transition:
 
     @property
     def sudden(self) -> bool:
-        """Whether the rise took at most half of the plateau."""
+        """Return whether the rise took at most half of the plateau."""
         if self.leaves is None or self.arrives is None:
             return False
         return self.arrives - self.leaves <= self.leaves / 2
 
     @property
     def foretold(self) -> bool:
-        """Whether the Fourier weight moved before the accuracy, by at least a tenth of the time that took."""
+        """Return whether the Fourier weight moved before the accuracy, by at least a tenth of the time that took."""
         return self.progress is not None and self.stirs is not None and self.progress <= (1 - EARLIER) * self.stirs
 
 
 def measure_learned(scale: Scale, seed: int) -> Outcome:
-    """Whether most runs succeed."""
+    """Return whether most runs succeed."""
     return conclude_learned(transitions(scale, seed))
 
 
 def measure_sudden(scale: Scale, seed: int) -> Outcome:
-    """Whether accuracy jumps in most runs that succeed."""
+    """Return whether accuracy jumps in most runs that succeed."""
     return conclude_sudden(transitions(scale, seed))
 
 
 def measure_foretold(scale: Scale, seed: int) -> Outcome:
-    """Whether the Fourier weight moves first in most runs that succeed."""
+    """Return whether the Fourier weight moves first in most runs that succeed."""
     return conclude_foretold(transitions(scale, seed))
 
 

@@ -153,7 +153,7 @@ def conclude(result: PlanResult, *, given_up: bool = False) -> Outcome:
 
 
 def _foretold(result: PlanResult) -> str:
-    """What each law made of the shorter contexts says of the longest, the nearest first, beside what was measured."""
+    """Return each law's forecast of the longest context, the nearest first, beside what was measured."""
     predictions = result.predictions.get(SWEEP, ())
     if not predictions:
         return ""
@@ -197,7 +197,7 @@ def _progress(result: PlanResult, *, given_up: bool) -> str:
 
 
 def _standing(answer: SampleComplexity, left: list[int]) -> str:
-    """What a sweep says: its verdict, or how far it has come."""
+    """Return the verdict of a sweep, or how far it has come."""
     if left:
         done = [threshold.context for threshold in answer.thresholds]
         return f"finished to T = {max(done)}, and not beyond" if done else "no context finished"

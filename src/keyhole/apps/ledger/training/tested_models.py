@@ -57,12 +57,12 @@ class Tested:
 
     @property
     def passed(self) -> bool:
-        """Whether no random word was answered wrongly."""
+        """Return whether no random word was answered wrongly."""
         return self.row.sampled_wrong == 0
 
     @property
     def wrong(self) -> bool:
-        """Whether some word is."""
+        """Return whether some word is."""
         return self.row.status == "COUNTEREXAMPLE"
 
 

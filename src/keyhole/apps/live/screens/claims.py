@@ -28,7 +28,7 @@ def claims(_query: Query, serving: Serving) -> Answer:
 
 
 def _findings(serving: Serving) -> list[dict[str, Any]]:
-    """What the last `reproduce` wrote; nothing where there is no whole file of it."""
+    """Return what the last `reproduce` wrote; nothing if there is no whole file of it."""
     path = serving.report / "findings.json"
     try:
         if path.stat().st_size > LARGEST:

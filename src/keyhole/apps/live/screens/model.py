@@ -39,7 +39,7 @@ def norms(query: Query, serving: Serving) -> Answer:
 
 
 def attention(query: Query, serving: Serving) -> Answer:
-    """What every head does on a sentence or an image, and the attention of one head on it."""
+    """Return the statistics of every head on a sentence or an image, and the attention of one head."""
     model = _model(query, serving)
     head = query.whole("layer", 1, MOST_LAYERS, 1) - 1, query.whole("head", 1, MOST_LAYERS, 1) - 1
     if image := query.text("image", 64):

@@ -59,7 +59,7 @@ def start(query: Query, serving: Serving) -> Command:
 
 
 def watched(serving: Serving) -> Mapping[str, object]:
-    """What changes when a run is added: the size and time of the store's files."""
+    """Return the sizes and times of the store's files, which change when a run is added."""
     seen: dict[str, object] = {}
     for path in sorted(serving.store.glob("runs.*")):
         try:

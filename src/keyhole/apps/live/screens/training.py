@@ -44,7 +44,7 @@ def start(query: Query, serving: Serving) -> Command:
 
 
 def certificate(query: Query, serving: Serving) -> Answer:
-    """What the network of a run computes, and whether that is proved."""
+    """Return the function that the network of a run computes, and whether that is proved."""
     run = query.text("run", 64)
     if not IDENTITY.fullmatch(run):
         raise ArgumentError("That is no name of a run; start a training first.")

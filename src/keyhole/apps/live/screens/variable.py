@@ -57,7 +57,7 @@ def _compiled(query: Query) -> tuple[Compiled, int]:
 
 @lru_cache(maxsize=32)
 def _described(function: SparseFunction) -> Description:
-    """What the function is, kept for the next context."""
+    """Describe the function; the answer is cached for the next context."""
     return describe(function)
 
 
