@@ -93,7 +93,7 @@ def test_a_layernorm_after_attention_is_the_reason_for_no_bound():
 
 def test_redrawn_training_sets_are_paid_for():
     """Refused without the probability of being kept; with it δ is multiplied by it."""
-    with pytest.raises(AssumptionError, match="Give that probability, `accepted`"):
+    with pytest.raises(AssumptionError, match="Give that probability"):
         bound(run_norms("aaaa0003"))
     plain, kept = bound(run_norms("aaaa0001")).smallest, bound(run_norms("aaaa0003"), accepted=0.25).smallest
     assert kept.delta_spent == pytest.approx(plain.delta_spent / 4)

@@ -242,7 +242,7 @@ def bound(
     if norms.conditioned and accepted is None:
         raise AssumptionError(
             f"The training set of {norms.name} was redrawn until it was balanced, and a bound must know how likely a "
-            "set is kept. Give that probability, `accepted`."
+            "set is kept. Give that probability to `keyhole.bound`, as `accepted`."
         )
     chance = promised * kept_share(accepted)
     share = chance / len(ROUTES) if norms.measured else chance  # the smallest of several is taken after looking

@@ -100,7 +100,7 @@ def file_norms(path: str | Path) -> NormSource:
     """Return the norms of a model of ours, everything in whose file must be as claimed."""
     path = Path(path)
     stored = read_model(path)
-    if is_tabulated(stored):  # as `certify` writes them after a repair
+    if is_tabulated(stored):  # as `prove` writes them after a repair
         return NormSource(str(path), table_profile(load_tabulated(stored)), measured=True)
     return NormSource(str(path), plan_profile(load_checked(stored, path)))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from keyhole.arrays import Float, Shaped
@@ -125,10 +126,11 @@ def is_safe(tabulated: Tabulated) -> bool:
         low, high = score_range(head)
         try:
             width = float(numbers_of(high - low)) / head.normaliser.temperature
-            largest = float(numbers_of(_largest_value(head)))
+            largest = float(max(np.abs(numbers_of(part)).max() for part in (head.values, head.cls_value)))
         except TypeError:  # a traced array has no values yet
             return False
-        if not width < safe_width(_format(head), tabulated.tokens, largest):
+        number_format = array_namespace(head.scores).finfo(head.scores.dtype)
+        if not width < safe_width(number_format, tabulated.tokens, largest):
             return False
     return True
 
@@ -167,15 +169,6 @@ def safe_width(number_format: Any, tokens: int, largest_value: float = 1.0) -> f
         math.log(float(bound)) for bound in (number_format.smallest_normal, number_format.max, number_format.eps)
     )
     return 2 * min(eps - tiny - terms, top - terms - math.log(max(1.0, largest_value)))
-
-
-def _format(head: TabulatedHead) -> Any:
-    return array_namespace(head.scores).finfo(head.scores.dtype)
-
-
-def _largest_value(head: TabulatedHead) -> Array:
-    xp = array_namespace(head.values)
-    return xp.maximum(xp.max(xp.abs(head.values)), xp.max(xp.abs(head.cls_value)))
 
 
 def _exponentials(head: TabulatedHead) -> tuple[Float[Any, "rows A k1"], Float[Any, "k1"]]:

@@ -38,13 +38,14 @@ def profile(model: Model, *, trained: bool = False) -> NormProfile:
     heads = [head for block in model.blocks for head in block.heads]
     constants = [_constant(head) for head in heads]
     known = [constant for constant in constants if constant is not None]
-    single = len(model.blocks) == 1
-    tabulated = tabulate(model) if single else None
+    *inner, last = model.blocks
+    tabulated = None if inner else tabulate(model)
+    fixed = None if inner else first.wiring.enter(embedding.cls)  # the query of a single layer
     units = units_of(tabulated) if tabulated else None
     learned = embedding.positions if isinstance(embedding, AdditiveEmbedding) else None
     vectors = (embedding.cls, *((embedding.table,) if isinstance(embedding, AdditiveEmbedding | PairEmbedding) else ()))
     return NormProfile(
-        blocks=_all_block_norms(model),
+        blocks=(*map(_block_norms, inner), _block_norms(last, fixed, normed=model.readout.norm is not None)),
         tokens=embedding.tokens + 1,
         readout=float(np.linalg.norm(numbers_of(model.readout.weight))),
         token_radius=math.hypot(radius, constant),
@@ -90,13 +91,6 @@ def table_profile(tabulated: Tabulated) -> NormProfile:
         odd_units=units is not None and isinstance(units.activation, Identity),
         projected=tabulated.wiring.projected,
     )
-
-
-def _all_block_norms(model: Model) -> tuple[BlockNorms, ...]:
-    """The blocks in order: of a single one with its fixed query, of the last one with the norm at the read-out."""
-    query = model.blocks[0].wiring.enter(model.embedding.cls) if len(model.blocks) == 1 else None
-    *inner, last = model.blocks
-    return (*map(_block_norms, inner), _block_norms(last, query, normed=model.readout.norm is not None))
 
 
 def _block_norms(block: Block, query: Array | None = None, *, normed: bool = False) -> BlockNorms:

@@ -37,13 +37,10 @@ def _text(positions: tuple[int, ...], rule: Rule) -> Text:
         for operator in BINDING:
             parts = split(rule.values, len(positions), operator)
             if len(parts) > 1:
-                return _joined(operator, [_part_text(positions, *part) for part in parts])
+                canonical = (canonical_table(tuple(positions[i] for i in places), part) for places, part in parts)
+                return _joined(operator, [_text(*each) for each in canonical])
     names = ", ".join(f"x{place}" for place in positions)
     return f"table({table_digits(rule.values)}; {names})", ATOM
-
-
-def _part_text(positions: tuple[int, ...], indices: tuple[int, ...], values: Values) -> Text:
-    return _text(*canonical_table(tuple(positions[i] for i in indices), values))
 
 
 def _joined(operator: Operator, parts: list[Text]) -> Text:

@@ -17,7 +17,7 @@ RUN = "A run of `keyhole learn`, by the beginning of its name; or all, for the b
 def bound_command(
     function: Annotated[str | None, typer.Argument(metavar="[FUNCTION]", help=FUNCTION, show_default=False)] = None,
     *,
-    file: Annotated[Path | None, typer.Option(help="A model that `keyhole compile` or `certify` wrote.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A model that `keyhole compile` or `prove` wrote.")] = None,
     norms: Annotated[Path | None, typer.Option(help="A JSON of norms.", metavar="FILE")] = None,
     run: Annotated[str | None, typer.Option(help=RUN, metavar="ID")] = None,
     samples: Annotated[
@@ -35,9 +35,6 @@ def bound_command(
     measured: Annotated[
         bool, typer.Option("--measured", help="The norms of --norms were measured after training, which costs more.")
     ] = False,
-    accepted: Annotated[
-        float | None, typer.Option(help="Probability with which a drawn training set was kept.", metavar="P")
-    ] = None,
     store: Annotated[
         Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
     ] = None,
@@ -76,7 +73,7 @@ def bound_command(
         if out is not None:
             RunBounds.require_ending(out)
         with view_progress("bounding runs") as watch:
-            bounds = bound_runs(store, delta=delta, accepted=accepted, watch=watch)
+            bounds = bound_runs(store, delta=delta, watch=watch)
         return written(bounds, out)
     if out is not None:
         Bound.require_ending(out)
@@ -97,7 +94,6 @@ def bound_command(
             gap=gap,
             contexts=counts(vary) if vary else (),
             law=law_of(law),
-            accepted=accepted,
         )
     return written(answer, out)
 

@@ -1,6 +1,5 @@
 """`keyhole describe`: what a sparse function is."""
 
-from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -8,20 +7,6 @@ import typer
 
 from keyhole.cli.arguments import count, file_place
 from keyhole.errors import ArgumentError
-
-EXAMPLES = """
-Examples:
-
-  keyhole describe "x3 & ~x17 | maj(x1,x2,x5)"
-
-  keyhole describe parity:4 --context 1e6
-
-  keyhole describe "atleast(2; x1, x5, x9)" --json
-
-  keyhole describe majority:101 --out weight.svg
-
-  keyhole describe --file and.safetensors --lists 6
-"""
 
 
 def describe_command(
@@ -59,6 +44,18 @@ def describe_command(
     Operators ~ & ^ | bind as in Python; positions count from 0.
 
     Functions: and(…), or(…), parity(…), maj(…), atleast(2; …), symmetric(0110; …), table(0110; x4, x9).
+
+    Examples:
+
+      keyhole describe "x3 & ~x17 | maj(x1,x2,x5)"
+
+      keyhole describe parity:4 --context 1e6
+
+      keyhole describe "atleast(2; x1, x5, x9)" --json
+
+      keyhole describe majority:101 --out weight.svg
+
+      keyhole describe --file and.safetensors --lists 6
     """
     from keyhole.api.describe import Description, describe, describe_file
     from keyhole.cli.printing import written
@@ -75,6 +72,3 @@ def describe_command(
     with view_progress("describing"):
         description = describe(formula or "", context=context) if file is None else describe_file(file, lists=lists)
     return written(description, out)
-
-
-describe_command.__doc__ = f"{cleandoc(describe_command.__doc__ or '')}\n{EXAMPLES}"

@@ -1,6 +1,5 @@
 """`keyhole norms`: how small a path norm can represent a function."""
 
-from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -8,15 +7,6 @@ import typer
 
 from keyhole.cli.arguments import file_place
 
-EXAMPLES = """
-Examples:
-
-  keyhole norms
-
-  keyhole norms parity:4
-
-  keyhole norms "x0 & (x1 | x2)" --output bits --json
-"""
 FORMULA = "A formula or family of at most 4 bits; without one, every class of functions of at most 3 bits."
 
 
@@ -31,6 +21,14 @@ def norms_command(
     """Find the least path norm that represents FUNCTION, with a proved lower bound.
 
     The number of samples that a bound asks for grows like the square of this norm.
+
+    Examples:
+
+      keyhole norms
+
+      keyhole norms parity:4
+
+      keyhole norms "x0 & (x1 | x2)" --output bits --json
     """
     from keyhole.api.norms import Norms, norms
     from keyhole.cli.printing import written
@@ -41,6 +39,3 @@ def norms_command(
     with view_progress("searching"):
         answer = norms(function, output=output)
     return written(answer, out)
-
-
-norms_command.__doc__ = f"{cleandoc(norms_command.__doc__ or '')}\n{EXAMPLES}"
