@@ -61,7 +61,7 @@ def test_on_the_command_line(folder):
 
 
 def test_one_layer_that_reads_images(tmp_path):
-    """It is a bound for the network itself; the words say so, which do not apply, and what would have to shrink."""
+    """It is a bound for the network itself, by Theorem P and by the count of its numbers."""
     arrays, config = tiny.vit()
     save_file(arrays, tmp_path / "vit.safetensors")
     (tmp_path / "vit.json").write_text(json.dumps({**config, "image_mean": 0.5, "image_std": [0.25]}))
@@ -74,9 +74,8 @@ def test_one_layer_that_reads_images(tmp_path):
         "--samples",
         "60000",
     ]
-    told = " ".join(CliRunner().invoke(app, words).stdout.split())
-    for part in ("A bound for this network", "Theorem P", "pixels are continuous", "would have to shrink", "Occam"):
-        assert part in told
+    told = CliRunner().invoke(app, words).stdout
+    assert len(told.splitlines()) < 15
     assert "Not a bound" not in told
     record = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
     count = sum(array.size for array in arrays.values())

@@ -30,13 +30,13 @@ class CheckpointBound(Bound):
     not_covered: tuple[str, ...] = ()
 
     def lines(self, show: Show) -> None:
-        """Say whose bound it is; then show it as any bound."""
-        show.line(STAND_IN)
+        """Show it as any bound; then say whose bound it is."""
+        super().lines(show)
         if self.stand_in is not None:
             show.line(f"{self.stand_in.sentence}.")
-        for each in self.not_covered:
+        show.line(STAND_IN)
+        for each in self.not_covered if show.verbose else ():
             show.line(f"not covered: {each}")
-        super().lines(show)
 
 
 def checkpoint_bound(

@@ -14,7 +14,7 @@ from keyhole.apps.heads.norms import STATISTICS, HeadNormSet, NotCovered, distan
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import DEEP, Real, failure, guarantee, kept_share, sample_size
 from keyhole.checkpoints import Checkpoint, Sizes, Unused
-from keyhole.decimals import at_most, brief
+from keyhole.decimals import at_most, brief, counted
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.files.record import hidden
@@ -123,7 +123,11 @@ class CheckpointNorms(Result):
     def lines(self, show: Show) -> None:
         """Set a row per layer, or per checkpoint of a series; the verbose text has every norm and control."""
         sizes = self.sizes
-        shared = f" ({len(self.distinct_layers)} sets of weights)" if len(self.distinct_layers) < sizes.layers else ""
+        shared = (
+            f" ({counted(len(self.distinct_layers), 'set')} of weights)"
+            if len(self.distinct_layers) < sizes.layers
+            else ""
+        )
         groups = f" on {sizes.key_value_heads} keys and values" if sizes.key_value_heads < sizes.heads else ""
         show.line(
             f"{self.source} ({self.architecture}): {sizes.layers} layers{shared}, {sizes.heads} heads{groups}, "

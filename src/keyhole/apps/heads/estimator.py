@@ -13,6 +13,7 @@ from keyhole.apps.heads.head_data import Data, HeadData, head_data, opened, requ
 from keyhole.apps.heads.heads import COUNTING
 from keyhole.apps.heads.model_source import Source
 from keyhole.checkpoints import Checkpoint, Prepared, prepare
+from keyhole.decimals import counted
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.progress import Progress, Watch, ignore
@@ -84,6 +85,8 @@ class HeadEstimator(Result):
     def lines(self, show: Show) -> None:
         """Count the families beside the controls; the verbose text adds the rule, and a row per head."""
         names = list(self.counts["trained"])
+        families = ", ".join(f"{count} {name}" for name, count in self.counts["trained"].items() if count)
+        show.line(f"{counted(len(self.heads), 'head')} by the nearest estimator: {families}")
         show.table(
             {"weights": "<", **dict.fromkeys((SHORT.get(name, name) for name in names), ">")},
             [(kind, *(str(count[name]) for name in names)) for kind, count in self.counts.items()],

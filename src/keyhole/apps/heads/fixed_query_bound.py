@@ -40,16 +40,18 @@ class FixedQueryBound(Bound):
     shrink: str = ""
 
     def lines(self, show: Show) -> None:
-        """Say whose bound it is; then show it as any bound, and what would have to shrink."""
-        show.line(IS)
-        show.line(
-            f"Of all pairs of classes the largest path norm is P = {at_most(self.path)}, with pixels in units of a "
-            f"patch's largest norm; tokens have norm at most {at_most(self.token_radius)}, queries "
-            f"{at_most(self.query)}."
-        )
+        """Show it as any bound; then say whose bound it is, and what would have to shrink."""
         super().lines(show)
-        show.line(CONTINUOUS)
         show.line(self.shrink)
+        show.line("A bound for this network itself, in coordinates that were fixed before the data.")
+        if show.verbose:
+            show.line(IS)
+            show.line(
+                f"Of all pairs of classes the largest path norm is P = {at_most(self.path)}, with pixels in units of a "
+                f"patch's largest norm; tokens have norm at most {at_most(self.token_radius)}, queries "
+                f"{at_most(self.query)}."
+            )
+            show.line(CONTINUOUS)
 
 
 def fixed_query_bound(

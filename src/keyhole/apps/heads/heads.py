@@ -98,6 +98,9 @@ class Heads(Result):
 
     def lines(self, show: Show) -> None:
         """Count the verdicts beside the controls; the verbose text adds what was measured, and a row per head."""
+        shares = sorted(self.counts["trained"].items(), key=lambda share: -share[1])
+        verdicts = ", ".join(f"{count} {name}" for name, count in shares if count)
+        show.line(f"{counted(len(self.heads), 'head')}: {verdicts}")
         show.table(
             {"weights": "<", **dict.fromkeys(VERDICTS, ">")},
             [(kind, *(str(count[name]) for name in VERDICTS)) for kind, count in self.counts.items()],
