@@ -16,7 +16,7 @@ from keyhole.latent.exchangeability.balance import balance_p_value, choose_balan
 from keyhole.latent.exchangeability.birthday import Birthday, birthday_test
 from keyhole.latent.exchangeability.order import Data, require_sequences, unit_scale
 from keyhole.latent.exchangeability.permutations import PermutationTest
-from keyhole.latent.models.base import Rng
+from keyhole.latent.models.base import Rng, letter_counts, sum_zero_basis
 
 MOST_LETTERS = 64  # a frequent letter each, and one for all the rest: a function of the token, so the null still holds
 BINS = 4  # letters a real number is cut into, by the quartiles of the first half
@@ -128,7 +128,7 @@ def pair_matrix(counts: Int[Any, "N V"], length: int) -> Float[Any, "V V"]:
 
 def least_eigenvalue(counts: Int[Any, "N V"], length: int) -> float:
     """The smallest eigenvalue of the pair matrix on vectors of sum 0: an estimate, to be read with its bias."""
-    basis = sum_free_basis(counts.shape[1])
+    basis = sum_zero_basis(counts.shape[1])
     return float(np.linalg.eigvalsh(basis.T @ pair_matrix(counts, length) @ basis)[0])
 
 
@@ -136,9 +136,8 @@ def least_letter_direction(letters: Int[Any, "N T"], alphabet: int) -> Float[Any
     """A number per letter, of sum 0 and norm 1, whose covariance between tokens is least; 0 for one letter."""
     if alphabet == 1:
         return np.zeros(1)
-    rows = np.arange(len(letters))[:, None] * alphabet
-    counts = np.bincount((letters + rows).ravel(), minlength=len(letters) * alphabet).reshape(-1, alphabet)
-    basis = sum_free_basis(alphabet)
+    counts = letter_counts(letters, alphabet)
+    basis = sum_zero_basis(alphabet)
     return basis @ np.linalg.eigh(basis.T @ pair_matrix(counts, letters.shape[1]) @ basis)[1][:, 0]
 
 
@@ -151,11 +150,6 @@ def least_direction(vectors: Float[Any, "N T d"]) -> Float[Any, "d"]:
     sums = unit.sum(axis=1)
     matrix = (sums.T @ sums - np.einsum("ntd,nte->de", unit, unit)) / (N * T * (T - 1))
     return np.linalg.eigh(matrix)[1][:, 0] / scale
-
-
-def sum_free_basis(letters: int) -> Float[Any, "V rest"]:
-    """An orthonormal basis of the vectors of sum 0."""
-    return np.linalg.svd(np.ones((1, letters)))[2][1:].T
 
 
 def as_letters(first: Data, second: Data) -> tuple[Int[Any, "N T"], Int[Any, "M T"]]:

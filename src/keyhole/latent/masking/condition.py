@@ -14,6 +14,7 @@ import numpy as np
 from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.latent.masking.masked import require_few_counts
+from keyhole.latent.models.base import sum_zero_basis
 from keyhole.latent.models.finite import FiniteModel, count_vectors, log_multinomials
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -86,11 +87,6 @@ def rounding(matrix: Float[Any, "rows columns"]) -> float:
     Source     Textbook; with the multiples that the larger side stands for it is the usual rule for a numerical rank.
     """
     return float(EPSILON * max(matrix.shape) * np.linalg.norm(matrix, 2))
-
-
-def sum_zero_basis(m: int) -> Float[Any, "m m_less"]:
-    """An orthonormal basis of the vectors of m entries that sum to 0."""
-    return np.asarray(np.linalg.svd(np.ones((1, m)))[2][1:].T)
 
 
 def condition_numbers(

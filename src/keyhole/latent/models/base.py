@@ -82,6 +82,11 @@ def letter_counts(tokens: Letters, letters: int) -> Shaped[Any, "n letters"]:
     return np.bincount((tokens + rows).ravel(), minlength=len(tokens) * letters).reshape(len(tokens), letters)
 
 
+def sum_zero_basis(m: int) -> Float[Any, "m m_less"]:
+    """An orthonormal basis of the vectors of m entries that sum to 0."""
+    return np.asarray(np.linalg.svd(np.ones((1, m)))[2][1:].T)
+
+
 def draw_letters(laws: Probabilities, length: int, rng: np.random.Generator) -> Letters:
     """For each row, `length` letters independently from its law."""
     edges = np.cumsum(laws, axis=1)
