@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from keyhole.errors import CompileError
 from keyhole.files.record import hidden
 from keyhole.norm_profile import NormProfile
 from keyhole.verdicts import FormatOutcome
+
+Made = TypeVar("Made", bound="Compiled")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +43,7 @@ class Compiled:
     why: str = hidden(default="")  # this construction was taken; `properties` has it
 
     @classmethod
-    def from_choice(cls, choice: Choice) -> Self:
+    def from_choice(cls: type[Made], choice: Choice) -> Made:  # noqa: PYI019  (Self cannot be checked at run time)
         """Prove the chosen plan; refuse one whose weights double precision does not carry."""
         plan, proof = choice.plan, prove(choice.plan)
         if not proof.margin > 0:

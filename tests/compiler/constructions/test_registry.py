@@ -13,7 +13,7 @@ from keyhole.boolean.families import conjunction
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions import registry
 from keyhole.compiler.constructions.additive import AdditiveConstruction, PositionLayout
-from keyhole.compiler.constructions.base import Construction
+from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.codes import CodeConstruction, CodeLayout
 from keyhole.compiler.constructions.pairs import PairConstruction, PairLayout
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
@@ -129,7 +129,7 @@ def test_plans_that_are_not_announced():
     ("entries", "says"),
     [
         ({"parameter": "beta"}, "parameter 'beta'"),
-        ({"theorem_norms": lambda _self, _plan: {"spectral": 1.0}}, "norm 'spectral'"),
+        ({"theorem_norms": lambda _self, _plan: {"spectral": TheoremNorm("=", 1.0)}}, "norm 'spectral'"),
         ({"plans": lambda *_: []}, "made no plan"),
         ({"plans": lambda *_: EvenAttention().plans(conjunction((1, 3)), 9, 0.5, "signs")}, "another function"),
     ],
