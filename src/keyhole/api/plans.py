@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from keyhole.api.learn import answer_of
 from keyhole.api.result import Result
-from keyhole.api.sample_complexity import SampleComplexity
+from keyhole.api.sample_complexity import SampleComplexity, threshold_rows
 from keyhole.errors import ArgumentError, OutputError
 from keyhole.figure import Figure
 from keyhole.files.record import hidden
@@ -65,30 +65,41 @@ class PlanResult(Result):
         return f"{self.title or 'a plan'} ({self.hash[:10]}): {planned - left} of {planned} contexts finished"
 
     def lines(self, show: Show) -> None:
-        """Say what each sweep came to, and how the laws predict its longest context."""
+        """Set a row per sweep and finished context; say how m* grows, and what is still to be run."""
         show.line(self.summary)
+        rows = [(name, *row) for name, answer in self.answers.items() for row in threshold_rows(answer)]
+        if rows:
+            confidence = 100 * next(iter(self.answers.values())).confidence
+            heads = ("T", "m*", f"{confidence:g} % interval", "floor", "runs", "not fitted")
+            show.table({"sweep": "<", **dict.fromkeys(heads, ">")}, rows)
+        for name, answer in self.answers.items():
+            if answer.verdict is not None:
+                show.line(f"{name}: {answer.verdict}")
+            if left := self.unfinished[name]:
+                show.line(f"{name}: still to be run: T = {', '.join(map(str, left))}")
         if show.verbose:
             show.line(f"plan {self.hash}")
-        for name, answer in self.answers.items():
-            left = self.unfinished[name]
-            show.line()
-            show.line(f"{name}{': still to be run: T = ' + ', '.join(map(str, left)) if left else ''}")
-            if answer.runs:
+            for name, answer in self.answers.items():
+                show.line()
                 answer.lines(show)
-            if show.verbose and (found := self.predictions.get(name)):
-                show.line(f"T = {found[0].context} held out, and predicted from the others:")
-                show.table(
-                    {"law": "<", "predicted": ">", "90 % interval": "<", "off by, in standard errors": ">"},
-                    [
-                        (
-                            each.formula,
-                            f"{each.predicted.value:.4g}",
-                            f"{each.predicted.low:.4g} to {each.predicted.high:.4g}",
-                            f"{each.off:+.1f}",
-                        )
-                        for each in found
-                    ],
-                )
+                self._say_predicted(name, show)
+
+    def _say_predicted(self, name: str, show: Show) -> None:
+        """Say how each law predicts the longest context of a sweep from the others."""
+        if found := self.predictions.get(name):
+            show.line(f"T = {found[0].context} held out, and predicted from the others:")
+            show.table(
+                {"law": "<", "predicted": ">", "90 % interval": "<", "off by, in standard errors": ">"},
+                [
+                    (
+                        each.formula,
+                        f"{each.predicted.value:.4g}",
+                        f"{each.predicted.low:.4g} to {each.predicted.high:.4g}",
+                        f"{each.off:+.1f}",
+                    )
+                    for each in found
+                ],
+            )
 
     def figure(self) -> Figure:
         """Draw m* against the context, a line for each sweep."""

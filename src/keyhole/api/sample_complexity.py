@@ -147,7 +147,7 @@ class SampleComplexity(Result):
         success = "99 % of fresh inputs right"
         goal = f"success: {success}" if self.online else f"m* where {100 * self.quantile:g} % of runs get {success}"
         show.line(f"{self.what} by {', '.join(each.by for each in every)}: {goal}")
-        for online, rows in ((True, _online_rows), (False, _rows)):
+        for online, rows in ((True, _online_rows), (False, threshold_rows)):
             group = [each for each in every if each.online == online]
             heads = ONLINE if online else (*HEADS[:2], f"{100 * self.confidence:g} % interval", *HEADS[2:])
             named = {"learner": "<"} if len(every) > 1 else {}
@@ -236,8 +236,8 @@ def ratios(one: SampleComplexity, other: SampleComplexity) -> tuple[Ratio, ...]:
     return tuple(rows)
 
 
-def _rows(answer: SampleComplexity) -> list[tuple[str, ...]]:
-    """The entries of m*: sizes that were tried are whole, estimates have decimals of their own."""
+def threshold_rows(answer: SampleComplexity) -> list[tuple[str, ...]]:
+    """Return the entries of m*: sizes that were tried are whole, estimates have decimals of their own."""
     rows: list[tuple[str, ...]] = []
     for each in answer.thresholds:
         numbers = [number for number in (each.m, each.low, each.high) if number is not None]
