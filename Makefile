@@ -9,10 +9,10 @@ WORKERS ?= 2
 TESTS := $(if $(PKG),src/keyhole/$(PKG) $(wildcard tests/$(PKG)),)  # make test PKG=bounds
 SIMULATIONS := bench/laws.py bench/coverage.py
 
-OF_VERSIONS := tests/training/learners/test_baselines.py tests/training/learners/test_sets.py tests/training/network tests/sweeps/plans/test_plan.py tests/sweeps/runs/test_engine.py
+OF_VERSIONS := tests/training/learners/test_baselines.py tests/training/learners/test_sets.py tests/training/network tests/sweeps/plans/test_plan.py tests/sweeps/runs/test_workers.py
 
 PLAN ?= data/registered-12800
-REGISTERED = --plan $(PLAN)/plan.toml --data $(PLAN)
+REGISTERED = $(PLAN)/plan.toml --data $(PLAN)
 
 .PHONY: help install registered registered-analysis reproduce check format test test-fast test-types test-long test-thorough test-lowest test-newest test-extras bench tune simulate clean
 
@@ -85,10 +85,10 @@ simulate: install  ## how often growth laws are named rightly and wrongly, and i
 	@for part in $(SIMULATIONS); do $(QUIET) $(BIN)/python $$part || exit 1; done
 
 registered: install  ## go on with the registered experiment on growth laws; its rows go to PLAN as they come
-	$(QUIET) nice -n 19 $(BIN)/keyhole learn $(REGISTERED) --workers 1
+	$(QUIET) nice -n 19 $(BIN)/keyhole plan $(REGISTERED) --workers 1
 
 registered-analysis: install  ## what the rows of the registered experiment say so far
-	$(BIN)/keyhole learn $(REGISTERED) --only-found
+	$(BIN)/keyhole plan $(REGISTERED) --only-found
 	$(BIN)/python bench/registered.py $(PLAN) --outside
 
 clean:  ## remove the environment and every cache

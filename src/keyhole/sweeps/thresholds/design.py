@@ -1,7 +1,7 @@
 """The design of a sweep at one context: which sample sizes to train at next, so that few runs suffice to know m*(T).
 
 Runs are chosen in synchronous rounds. A round is a pure function of the counts of finished runs: after a kill, or on
-another engine, the same counts ask for the same runs.
+other workers, the same counts ask for the same runs.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 A round gives sample sizes (None: fresh samples) and how many new seeds each gets. It depends on nothing but the counts
 of the rounds before it, at this context and, where the schedule asks for them, at the others. So a sweep makes the same
-runs after a kill, on more workers and on another engine.
+runs after a kill, and on other workers.
 """
 
 from collections.abc import Mapping, Sequence

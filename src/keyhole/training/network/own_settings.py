@@ -35,7 +35,7 @@ def own_settings() -> Iterator[None]:
     if getattr(jax.config, "jax_softmax_custom_jvp", False):  # holds for a process, not for a block
         raise ArgumentError(
             "jax has jax_softmax_custom_jvp set in this process, with which networks come out otherwise. Unset it, or "
-            "use the engine processes."
+            "let worker processes make the runs."
         )
     with ExitStack() as settings:
         for setting, value in OWN:
