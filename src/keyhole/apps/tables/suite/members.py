@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -36,43 +35,17 @@ Positions = tuple[int, ...]
 class Member:
     """One model of a suite: its plan, what was proved of it, and what was put in its way."""
 
-    properties: ClassVar[tuple[str, ...]] = ("formula", "positions", "construction", "output", "margin", "leak")
-
     file: str
     family: str
+    formula: str
+    positions: tuple[int, ...]  # the relevant ones
+    construction: str  # with how many distractors
+    output: Output
+    margin: float  # proved
+    leak: float  # the largest attention off the relevant positions
     distractors: tuple[Distractor, ...]
     plan: Plan = hidden()
     proof: Proof = hidden()
-
-    @property
-    def formula(self) -> str:
-        """The function."""
-        return str(self.plan.function)
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """The relevant positions."""
-        return self.plan.function.positions
-
-    @property
-    def construction(self) -> str:
-        """The construction's target, with how many distractors."""
-        return self.plan.construction
-
-    @property
-    def output(self) -> Output:
-        """The numbers that stand for true and false."""
-        return self.plan.output
-
-    @property
-    def margin(self) -> float:
-        """The proved margin."""
-        return self.proof.margin
-
-    @property
-    def leak(self) -> float:
-        """The largest attention off the relevant positions."""
-        return self.proof.leak
 
 
 def make_members(count: int, context: int, seed: int = 0, *, watch: Watch = ignore) -> list[Member]:
@@ -108,7 +81,20 @@ def _make_member(index: int, context: int, seed: int) -> Member:
     distractors = tuple(_draw_distractor(plan, rng) for _ in range(count))
     for distractor in distractors:
         plan = add_distractor(plan, distractor)
-    return Member(f"model-{index:03d}.safetensors", family, distractors, plan, prove(plan))
+    proof = prove(plan)
+    return Member(
+        file=f"model-{index:03d}.safetensors",
+        family=family,
+        formula=str(function),
+        positions=function.positions,
+        construction=plan.construction,
+        output=plan.output,
+        margin=proof.margin,
+        leak=proof.leak,
+        distractors=distractors,
+        plan=plan,
+        proof=proof,
+    )
 
 
 def _draw_distractor(plan: Plan, rng: np.random.Generator) -> Distractor:
