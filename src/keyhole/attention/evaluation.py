@@ -73,7 +73,7 @@ def evaluate_by_product(
 ) -> Float[Any, "*batch"]:
     """The factorised evaluation; right where `is_safe` holds, which it does not ask.
 
-    `terms` are those of the model, for who has computed them before.
+    `terms` are those of the model, if they were computed before.
     """
     xp = array_namespace(tabulated.stream)
     table, own = token_terms(tabulated) if terms is None else terms

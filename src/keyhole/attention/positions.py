@@ -18,7 +18,7 @@ COUNT_WORDS = 4  # and gives four of them per count: Philox 4×64
 
 
 class Positions(ABC):
-    """T codes of one width, of which any block of rows can be asked for by itself."""
+    """T codes of one width; any block of rows can be computed by itself."""
 
     @property
     @abstractmethod
@@ -114,7 +114,7 @@ class SignCodes(_Rule):
     """p_t ∈ {±1/√d}^d at random from a seed, ‖p_t‖ = 1: nearly orthogonal once d ≫ log T.
 
     Row t is the generator's answer to its own counts, t·c, …, t·c + c − 1 with c counts per row: a row is the
-    same whenever, in whichever block and in whatever order it is asked for.
+    same whenever, in whichever block and order it is computed.
     """
 
     seed: int = 0

@@ -1,7 +1,7 @@
 """The arrays of attention, by shape, and what is refused of them; numpy, jax and torch arrays fit alike.
 
 The letters: T tokens, d the width of a key, k the width of a value, n queries. Values and queries name their
-own rows and width: whether they fit the keys is asked by `require_context`, which answers in a sentence.
+own rows and width: `require_context` checks that they fit the keys.
 """
 
 from math import inf
@@ -44,7 +44,7 @@ def numbers_of(array: Array) -> Any:
 
 
 def require_context(keys: Array, values: Array | None = None, queries: Array | None = None) -> None:
-    """Refuse keys, values and queries that do not fit together, an empty context, and what is no number."""
+    """Refuse keys, values and queries that do not fit together, an empty context, and entries that are not finite."""
     named = {"keys": keys, "values": values, "queries": queries}
     given = {name: array for name, array in named.items() if array is not None}
     for name, array in given.items():

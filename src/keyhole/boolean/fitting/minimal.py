@@ -17,8 +17,8 @@ from keyhole.arrays import Bool, Float32, Int, Shaped
 from keyhole.boolean.fitting.bitsets import Words, pack, set_bits
 from keyhole.boolean.junta import Junta, cells_of, without_ignored
 
-PAIRS = 20_000  # of a true and a false sample; the rest is asked of what survives these
-MOST = 1000  # fitting sets kept; beyond, there is no telling them apart
+PAIRS = 20_000  # of a true and a false sample; what survives these is checked on every sample
+MOST = 1000  # fitting sets kept; beyond, they cannot be told apart
 Sample = tuple[Shaped[np.ndarray, "_m _T"], Bool[np.ndarray, "_m"]]  # a function may hold two of different sizes
 
 
@@ -93,7 +93,7 @@ def _minimal_sets(
         yield ()
         return
     pairs = len(true) * len(false)
-    # a fixed spread of pairs; any choice is right, since survivors are asked about every sample
+    # a fixed spread of pairs; any choice is right, since survivors are checked on every sample
     chosen = np.arange(pairs) if pairs <= PAIRS else np.linspace(0, pairs - 1, PAIRS).astype(np.int64)
     differ = inputs[true[chosen // len(false)]] != inputs[false[chosen % len(false)]]
     known: set[tuple[int, ...]] = set()

@@ -176,8 +176,8 @@ def guarantee(
     """Evaluate a theorem for these norms and this many samples.
 
     Statement  Rule 3 with the theorem's R_m; for norms `measured` after training, Rule 4 first. It is computed at the
-               share `spent` of δ, where that is given, and δ is promised: the rest pays for what the caller does, who
-               takes the smallest of several bounds, or redraws training sets.
+               share `spent` of δ, where that is given, and δ is promised: the rest pays for taking the smallest of
+               several bounds, or for redrawn training sets.
 
     >>> from keyhole.bounds.construction_norms import pair_construction
     >>> from keyhole.bounds.theorems.registry import TABULATED

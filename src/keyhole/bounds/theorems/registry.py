@@ -59,7 +59,7 @@ def _deep(profile: NormProfile, samples: Real) -> Complexity:
 
 
 def _bounded(profile: NormProfile) -> tuple[str, ...]:
-    """The conditions on inputs and normaliser, rounded down: what is printed is no weaker than what was assumed."""
+    """The conditions on inputs and normaliser, rounded down, so that they are no weaker than what was assumed."""
     constant = inf if profile.normaliser_constant is None else profile.normaliser_constant
     return (
         f"‖x_t‖ ≤ {at_least(profile.token_radius, 6)} and ‖z‖ ≤ {at_least(profile.query_radius, 6)} for every input",
