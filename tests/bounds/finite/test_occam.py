@@ -1,7 +1,7 @@
 """Finite classes: Occam, by three roads."""
 
 from itertools import combinations, product
-from math import exp, log
+from math import comb, exp, log
 
 import numpy as np
 import pytest
@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from keyhole.bounds.finite.occam import (
     agnostic_error,
     certificate_nats,
-    certificate_prior,
     exact_error,
-    juntas,
-    monotone_conjunctions,
+    junta_nats,
     samples_for_error,
 )
 from keyhole.errors import AssumptionError
@@ -34,9 +32,9 @@ TABLE = [
 @pytest.mark.parametrize(("T", "conjunction", "junta", "chosen", "error"), TABLE)
 def test_theory_table(T, conjunction, junta, chosen, error):
     """Samples for error .1 at δ = .01 and the bound at m = 200, to the printed digit."""
-    nats = juntas(T, 3).nats(0.01, 1 / 12)
-    assert round(monotone_conjunctions(T, 3).nats(0.01) / 0.1, 1) == conjunction
-    assert round(juntas(T, 3).nats(0.01) / 0.1, 1) == junta
+    nats = junta_nats(T, 3) + log(12 / 0.01)
+    assert round(log(comb(T, 3) / 0.01) / 0.1, 1) == conjunction
+    assert round((junta_nats(T, 3) - log(0.01)) / 0.1, 1) == junta
     assert round(nats / 0.1, 1) == chosen
     assert round(nats / 200, 4) == error
 
@@ -90,16 +88,14 @@ def test_class_sizes_by_enumeration(T, s):
         for chosen in combinations(range(T), s)
         for table in product((0, 1), repeat=2**s)
     }
-    ands = {tuple(all(b[i] for i in chosen) for b in inputs) for chosen in combinations(range(T), s)}
-    assert log(len(tables)) <= juntas(T, s).log_size
-    assert log(len(ands)) == pytest.approx(monotone_conjunctions(T, s).log_size)
+    assert log(len(tables)) <= junta_nats(T, s)
 
 
 def test_the_bound_is_kept_by_chance():
     """Monotone ANDs of 2 of 6 bits: the worst that fits a sample rarely has an error above the bound."""
     rng = np.random.default_rng(5)
     pairs, m, delta, wrong = list(combinations(range(6), 2)), 12, 0.2, 0
-    bound = exact_error(monotone_conjunctions(6, 2).nats(delta), m)
+    bound = exact_error(log(comb(6, 2) / delta), m)
     for _ in range(400):
         bits = rng.integers(0, 2, size=(m, 6)).astype(bool)
         fits = [p for p in pairs if (bits[:, p].all(1) == bits[:, (0, 1)].all(1)).all()]
@@ -109,15 +105,16 @@ def test_the_bound_is_kept_by_chance():
     assert wrong <= 400 * delta + 3 * (400 * delta * (1 - delta)) ** 0.5
 
 
-def test_priors_sum_to_one():
-    """The prior over sparsities telescopes to one."""
-    assert sum(certificate_prior(s) for s in range(10_000)) == pytest.approx(1, abs=2e-4)
+def test_the_prior_sums_to_one():
+    """The weights of the certificate's nats over sparsities telescope to one."""
+    weights = [exp(junta_nats(10, s) - certificate_nats(10, s, 0.5)) / 0.5 for s in range(5)]
+    assert sum(weights) == pytest.approx(1 - 1 / 6)
 
 
 def test_refusals():
     """Sparsity above the context, δ outside its range, no samples, an error of one."""
     with pytest.raises(AssumptionError, match="context of at least 5"):
-        juntas(4, 5)
+        junta_nats(4, 5)
     with pytest.raises(AssumptionError, match="0 < δ < 1"):
         certificate_nats(10, 2, 0)
     with pytest.raises(AssumptionError, match="at least one sample"):

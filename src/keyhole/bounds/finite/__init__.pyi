@@ -9,8 +9,7 @@ from keyhole.bounds.finite.identification import identification_size as identifi
 from keyhole.bounds.finite.necessity import logit_range_floor as logit_range_floor
 from keyhole.bounds.finite.occam import certificate_nats as certificate_nats
 from keyhole.bounds.finite.occam import exact_error as exact_error
-from keyhole.bounds.finite.occam import juntas as juntas
-from keyhole.bounds.finite.occam import monotone_conjunctions as monotone_conjunctions
+from keyhole.bounds.finite.occam import junta_nats as junta_nats
 from keyhole.bounds.finite.occam import samples_for_error as samples_for_error
 from keyhole.bounds.finite.pac_bayes import best_catoni as best_catoni
 from keyhole.bounds.finite.pac_bayes import description_gap as description_gap

@@ -10,7 +10,7 @@ from itertools import combinations, permutations
 from math import ceil, comb, exp, log, log1p
 from typing import NamedTuple
 
-from keyhole.bounds.finite.occam import juntas
+from keyhole.bounds.finite.occam import junta_nats
 from keyhole.bounds.validate import Real, failure, subset_size
 from keyhole.errors import AssumptionError
 
@@ -190,8 +190,9 @@ def identification_size(context: int, sparsity: int, delta: float = 0.01, *, wit
     """
     subset_size(context, sparsity)
     if sparsity > EXACT_UP_TO:
-        nats = sum(exp(juntas(context, j).log_size - juntas(context, sparsity).log_size) for j in range(sparsity + 1))
-        size = juntas(context, sparsity).log_size + log(nats) - log(failure(delta))
+        largest = junta_nats(context, sparsity)
+        ratios = sum(exp(junta_nats(context, j) - largest) for j in range(sparsity + 1))
+        size = largest + log(ratios) - log(failure(delta))
         return ceil(size / -log1p(-(2.0**-sparsity)))
     return max(
         smallest_samples(rival_spectrum(table, context, sparsity, witnessed=witnessed), delta)

@@ -1,6 +1,5 @@
 """Finite classes: a function describable before the data were seen, and fitting them, is nearly right."""
 
-from dataclasses import dataclass
 from math import ceil, comb, exp, log, log1p, sqrt
 
 from keyhole.bounds.finite.binomial import error_ceiling
@@ -8,56 +7,28 @@ from keyhole.bounds.validate import Real, failure, norm, positive, sample_size, 
 from keyhole.errors import AssumptionError
 
 
-@dataclass(frozen=True)
-class FiniteClass:
-    """Functions of a few of T positions: how many nats name one of them, its positions included."""
+def junta_nats(context: int, sparsity: int, symbols: int = 2) -> float:
+    """Return ln|H| = ln C(T, s) + A^s ln 2 of all functions of s of T symbols from an alphabet of A.
 
-    name: str
-    context: int
-    sparsity: int
-    log_size: float
-
-    def nats(self, delta: Real, prior: float = 1.0) -> float:
-        """ln|H| + ln(1/δ) + ln(1/prior), the prior being the weight of this sparsity among all."""
-        return self.log_size - log(failure(delta)) - log(prior)
-
-
-def juntas(context: int, sparsity: int, symbols: int = 2) -> FiniteClass:
-    """All functions, true or false, of s of T symbols from an alphabet of A: ln|H| = ln C(T, s) + A^s ln 2.
-
-    >>> round(juntas(100, 3).nats(0.01, prior=1 / 12), 2)
-    24.63
+    >>> round(junta_nats(100, 3), 2)
+    17.54
     """
     subset_size(context, sparsity)
-    size = log(comb(context, sparsity)) + whole("the alphabet", symbols, least=2) ** sparsity * log(2)
-    return FiniteClass("juntas", context, sparsity, size)
-
-
-def monotone_conjunctions(context: int, sparsity: int) -> FiniteClass:
-    """ANDs of s of T bits: ln|H| = ln C(T, s).
-
-    >>> round(monotone_conjunctions(100, 3).log_size, 4)
-    11.9935
-    """
-    subset_size(context, sparsity)
-    return FiniteClass("monotone conjunctions", context, sparsity, log(comb(context, sparsity)))
-
-
-def certificate_prior(sparsity: int) -> float:
-    """The weight 1/((s+1)(s+2)) of sparsity s ≥ 0, the one certificates use; the weights sum to one."""
-    return 1 / ((whole("the sparsity", sparsity, least=0) + 1) * (sparsity + 2))
+    return log(comb(context, sparsity)) + float(whole("the alphabet", symbols, least=2) ** sparsity) * log(2)
 
 
 def certificate_nats(context: int, sparsity: int, delta: Real, symbols: int = 2) -> float:
     """Nats of a certificate for an s-junta over A symbols chosen after the data, s included.
 
     Statement  ln((s+1)(s+2)) + ln C(T, s) + A^s ln 2 + ln(1/δ).
+    Proof      The weights 1/((s+1)(s+2)) of s = 0, 1, … sum to one.
     Source     Ours (the prior of certificates).
 
     >>> round(certificate_nats(100, 3, 0.01), 2)
     25.14
     """
-    return juntas(context, sparsity, symbols).nats(delta, certificate_prior(sparsity))
+    prior = 1 / ((sparsity + 1) * (sparsity + 2))
+    return junta_nats(context, sparsity, symbols) - log(failure(delta)) - log(prior)
 
 
 def agnostic_error(nats: Real, samples: Real, error_rate: Real = 0.0) -> float:

@@ -4,7 +4,7 @@ from math import ceil, log, sqrt
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.boolean import read_function
-from keyhole.bounds.finite import information_floor, juntas, samples_for_error
+from keyhole.bounds.finite import information_floor, junta_nats, samples_for_error
 from keyhole.bounds.theorems import compiled_path_inf, joined_samples, one_position_rate
 from keyhole.compiler import prove
 from keyhole.compiler.constructions import Plan, pair_plans
@@ -45,7 +45,7 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is dr
         enough = joined_samples(context, SPARSITY, error=ERROR, delta=DELTA, leak=GAMMA)
         steadiness.append(enough / log(2 * context + 2))
         rows.append({"T": context, "m": enough, "what": "enough for a bounded layer (ours)"})
-        occam = samples_for_error(juntas(context, SPARSITY).nats(DELTA), ERROR)
+        occam = samples_for_error(junta_nats(context, SPARSITY) - log(DELTA), ERROR)
         rows.append({"T": context, "m": occam, "what": "enough for a finite class (Occam)"})
         rows.append({"T": context, "m": information_floor(context, SPARSITY), "what": "necessary for any learner"})
     needed = {T: joined_samples(T, SPARSITY, error=ERROR, delta=DELTA, leak=GAMMA) for T in SHOWN}
