@@ -52,7 +52,7 @@ class RunComparison(Result):
 
     @property
     def agree(self) -> bool:
-        """Whether no cell differs; where there is none in common, nothing does."""
+        """Return whether no cell differs; without a cell in common the stores agree."""
         return not any(cell.differs for cell in self.cells)
 
     @property

@@ -26,7 +26,7 @@ EXPORTED = 300.0  # seconds between exports of rows while a context is under way
 
 @dataclass(frozen=True, repr=False)
 class PlanResult(Result):
-    """What a plan came to: the answer of each sweep so far, and which contexts are not finished."""
+    """The answer of each sweep of a plan so far, and which contexts are not finished."""
 
     schema: ClassVar[str] = "plan/1"
     has_figure: ClassVar[bool] = True
@@ -43,7 +43,7 @@ class PlanResult(Result):
 
     @property
     def hash(self) -> str:
-        """What names the plan: a hash of its values."""
+        """The hash of the plan's values."""
         return self.planned.hash
 
     @property

@@ -50,7 +50,7 @@ class Floor:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as many samples the first learner needs as another at one context."""
+    """The samples that the first learner needs over those of another, at one context."""
 
     context: int
     ratio: float | None
@@ -107,7 +107,7 @@ class SampleComplexity(Result):
 
     @property
     def certificates_delta(self) -> str:
-        """What δ means for all certificates together."""
+        """The meaning of δ for all certificates together."""
         return delta_over_many(self.certificates)
 
     @property
@@ -138,7 +138,7 @@ class SampleComplexity(Result):
 
     @property
     def plan_hash(self) -> str:
-        """What names the plan: a hash of its values."""
+        """The hash of the plan's values."""
         return self.plan.hash
 
     def lines(self, show: Show) -> None:

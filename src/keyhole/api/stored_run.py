@@ -19,7 +19,7 @@ NAME = re.compile(r"[0-9a-f]{4,64}")  # a beginning of an identity
 
 
 def names_run(text: str) -> bool:
-    """Whether this can only be the name of a run: hexadecimal, and no file is called so."""
+    """Return whether this can only be the name of a run: hexadecimal, and not the name of a file."""
     return NAME.fullmatch(text) is not None and not Path(text).exists()
 
 
@@ -55,11 +55,11 @@ def _opened(name: str, folder: Path) -> Store:
     try:
         return Store(folder, create=False)
     except StoreError as refusal:
-        raise StoreError(f"{name!r} is no file here, and was looked for as the name of a run. {refusal}") from refusal
+        raise StoreError(f"{name!r} does not name a file here, and was looked for as a run. {refusal}") from refusal
 
 
 def noise_of(instance: Instance) -> str:
-    """What is noisy about a training set: labels, inputs, or both; empty if nothing is."""
+    """Name the noise of a training set: of labels, inputs, or both; empty if there is none."""
     rates = {"label noise": instance.label_noise, "feature noise": instance.feature_noise}
     return " and ".join(f"{name} {rate:g}" for name, rate in rates.items() if rate)
 

@@ -1,4 +1,4 @@
-"""Which runs a sweep makes at each context: a fixed grid, fresh samples, or rounds until m* is known well enough."""
+"""The runs of a sweep at each context: a fixed grid, fresh samples, or rounds until m* is known well enough."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

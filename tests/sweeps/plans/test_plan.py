@@ -85,16 +85,16 @@ def test_the_hash_is_of_the_values(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text.replace("plan = 1", "plan = 2"), "no plan of format 1"),
+        (lambda text: text.replace("plan = 1", "plan = 2"), "not a plan of format 1"),
         (lambda text: text.replace("numerics = 1", "numerics = 0"), "numerics 0"),
         (lambda text: text.replace("odds = 6.0", "odds = 2.0", 1), "was fixed with the rule"),
         (lambda text: text.replace("first_seed = 7\n", ""), "lacks 'first_seed'"),
         (lambda text: text.replace("width = 64", "width = 64\nbreadth = 3"), "another kind"),
         (lambda text: text.replace("first_seed = 7", "first_seed = 7\nspeed = 3"), "not those of a plan: sweep.speed"),
-        (lambda text: text.replace('kind = "adaptive"', 'kind = "random"'), "no schedule of kind 'random'"),
+        (lambda text: text.replace('kind = "adaptive"', 'kind = "random"'), "schedule of kind .random."),
         (lambda text: text.replace("budget =", "budgt ="), "schedule has no field 'budgt'; it has quantile, precision"),
         (lambda text: text + text[text.index("[[sweep]]") :], "two sweeps of one name"),
-        (lambda text: text + "=", "is no TOML"),
+        (lambda text: text + "=", "is not TOML"),
     ],
 )
 def test_a_plan_that_would_mean_something_else_is_refused(tmp_path, change, message):
@@ -154,7 +154,7 @@ def test_a_plan_that_is_not_there_is_refused(tmp_path):
     """A path without a file is refused in a sentence."""
     with pytest.raises(ArgumentError, match="cannot be read"):
         read_plan(tmp_path / "none.toml")
-    with pytest.raises(ArgumentError, match="no plan of format"):
+    with pytest.raises(ArgumentError, match="not a plan of format"):
         plan_from_record({})
 
 

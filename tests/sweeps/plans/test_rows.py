@@ -117,8 +117,8 @@ def test_rows_already_exported_are_kept(tmp_path):
         (lambda text: text.replace("run,versions", "runs,versions"), "other columns"),
         (lambda _: "my notes\n", "other columns"),
         (lambda text: text.replace(",1,1,", ",0,1,", 1), "success that its accuracy denies"),
-        (lambda text: text.replace(",50,", ",fifty,", 1), "is no run"),
-        (lambda text: text[: len(text) // 2], "other columns|is no run|of another plan"),
+        (lambda text: text.replace(",50,", ",fifty,", 1), "is not a run"),
+        (lambda text: text[: len(text) // 2], "other columns|is not a run|of another plan"),
     ],
 )
 def test_rows_that_were_changed_are_refused(tmp_path, change, message):

@@ -205,7 +205,7 @@ def test_weights_are_kept_on_request(tmp_path):
 @pytest.mark.parametrize("name", ["../../victim", "/etc/victim", "..", "victim", "A" * 64])
 def test_an_identity_never_becomes_a_path(tmp_path, name):
     """A row whose name was changed to lead elsewhere names no weights."""
-    with Store(tmp_path) as store, pytest.raises(StoreError, match="no name of a run"):
+    with Store(tmp_path) as store, pytest.raises(StoreError, match="does not name a run"):
         store.weights_path(name)
 
 
@@ -288,10 +288,10 @@ def test_no_store_is_not_made_by_reading(tmp_path):
 
 
 def test_a_file_that_is_no_database_is_left_alone(tmp_path):
-    """What is no database is refused, and not a byte of it changes."""
+    """What is not a database is refused, and not a byte of it changes."""
     content = b"no database at all" * 100
     (tmp_path / "runs.sqlite").write_bytes(content)
-    with pytest.raises(StoreError, match="is no database, and was left as it is"):
+    with pytest.raises(StoreError, match="is not a database, and was left as it is"):
         Store(tmp_path)
     assert (tmp_path / "runs.sqlite").read_bytes() == content
 

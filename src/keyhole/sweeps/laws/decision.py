@@ -25,7 +25,7 @@ FLAT = 1.5  # the constant is named only if a rise by this factor over the conte
 
 @dataclass(frozen=True)
 class Decision:
-    """What the rule says, one entry for each row of values of the points."""
+    """The outcome of the rule, one entry for each row of values of the points."""
 
     laws: tuple[GrowthLaw, ...]
     bends: tuple[BentLaw, ...]
@@ -42,12 +42,12 @@ class Decision:
 
     @property
     def clear(self) -> Bool[np.ndarray, "draws"]:
-        """Whether the odds suffice."""
+        """Return whether the odds suffice."""
         return np.asarray(self.odds >= ODDS)
 
     @property
     def named(self) -> Bool[np.ndarray, "draws"]:
-        """Whether the best law is named."""
+        """Return whether the best law is named."""
         return np.asarray(self.clear & self.fitting & self.straight & self.ranging & ~self.misfit)
 
 
@@ -139,14 +139,14 @@ def shares(decision: Decision) -> dict[str, float]:
 
 
 def _limit(law: GrowthLaw, bend: BentLaw) -> float:
-    """What a bend may gain on a law, in deviance, for the law to be named."""
+    """Return the most that a bend may gain on a law, in deviance, if the law is to be named."""
     if law.parameters == 1:
         return PRICE + 2 * log(ODDS)
     return 2 * log(ODDS) if law == bend.law else -2 * log(BENT_ODDS)
 
 
 def _is_flat(points: Points, laws: Sequence[GrowthLaw]) -> Bool[np.ndarray, "draws"]:
-    """Whether no rise, against a rise or fall by `FLAT` over the contexts, has the odds that name a law."""
+    """Return whether a level m* has the odds that name a law, against a rise or fall by `FLAT` over the contexts."""
     level = [law for law in laws if law.parameters == 1]
     if not level:
         return np.zeros(len(np.atleast_2d(points.values)), dtype=bool)

@@ -40,7 +40,7 @@ class GrowthLaw(Protocol):
 
     @property
     def parameters(self) -> int:
-        """How many numbers are fitted: 1 (the level) or 2 (the level and the rise)."""
+        """The number of fitted coefficients: 1 (the level) or 2 (the level and the rise)."""
 
     def ln_rise(self, contexts: Float[np.ndarray, "n"], ends: Ends, ln_ratio: Array) -> Array:
         """h(T; ρ) = ln m(T) − ln m(shortest), of shape (*shape of ln_ratio, n).

@@ -109,7 +109,7 @@ def _coefficients(fit: LawFit, refits: LawFit, confidence: float) -> dict[str, E
 def _verdict(
     laws: tuple[FittedLaw, ...], decision: Decision, points: Points, scatter: float, held_out: tuple[int, ...]
 ) -> LawVerdict:
-    """What the rule says, with everything that stands in the way of a name."""
+    """Return the outcome of the rule, with everything that stands in the way of a name."""
     misfit, named = bool(decision.misfit[0]), bool(decision.named[0])
     place = int(decision.bend_deviances[:, 0].argmin())
     ln_odds = (laws[0].score - float(decision.bend_deviances[place, 0]) - 3 * PRICE) / 2
@@ -167,7 +167,7 @@ def _obstacles(found: LawVerdict, decision: Decision, points: Points) -> Iterato
 
 
 def _power(decision: Decision, points: Points) -> float:
-    """How often the best law would be named, were it true as fitted: points redrawn about it, with their errors."""
+    """Return how often the rule names the best law on points that are redrawn about it with their errors."""
     best = int(decision.best[0])
     centred = Points(points.contexts, decision.fits[best].ln_values(points.contexts)[0], points.errors, points.side)
     centred = centred if (points.side == 0).all() else centred.subset(np.flatnonzero(points.side == 0))

@@ -93,16 +93,16 @@ def read_plan(path: str | Path) -> Plan:
     except OSError as error:
         raise ArgumentError(f"The plan {str(path)!r} cannot be read: {error.strerror}. Name a plan file.") from error
     except UnicodeDecodeError as error:
-        raise ArgumentError(f"The plan {str(path)!r} is no text; name a TOML file.") from error
+        raise ArgumentError(f"The plan {str(path)!r} is not text; name a TOML file.") from error
     except tomllib.TOMLDecodeError as error:
-        raise ArgumentError(f"The plan {str(path)!r} is no TOML: {error}. Save one anew, or mend it.") from error
+        raise ArgumentError(f"The plan {str(path)!r} is not TOML: {error}. Save one anew, or mend it.") from error
     return plan_from_record(record, str(path))
 
 
 def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
     """Return the plan that a record was made of; raise where this version would do something else."""
     if record.get("plan") != FORMAT:
-        raise ArgumentError(f"The file {path!r} is no plan of format {FORMAT}; save one with `keyhole learn --out`.")
+        raise ArgumentError(f"The file {path!r} is not a plan of format {FORMAT}; save one with `keyhole learn --out`.")
     if record.get("rule") != RULE:
         raise ArgumentError(
             f"The plan {path!r} was fixed with the rule {record.get('rule')}, and this version decides by {RULE}. Use "
@@ -199,7 +199,7 @@ def _without_apart(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _differences(given: Any, spelt: Any, place: str = "") -> Iterator[str]:
-    """Where what was given is not what the plan spells."""
+    """Name the places where the given values differ from those of the plan."""
     if isinstance(given, dict) and isinstance(spelt, dict):
         for name in given.keys() | spelt.keys():
             yield from _differences(given.get(name), spelt.get(name), f"{place}.{name}".lstrip("."))

@@ -15,7 +15,7 @@ LEAST = 3  # points that a law is fitted to, at least
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a law says of the longest context from the others, and the interval of that."""
+    """A law's prediction of the longest context from the others, with its interval."""
 
     law: str
     formula: str

@@ -100,7 +100,7 @@ def _finished(one: SweepPlan, store: Store) -> Iterator[dict[str, str]]:
 
 
 def _entries(path: Path) -> list[dict[str, str]]:
-    """The rows of a table, none where there is no file."""
+    """Return the rows of a table; none if there is no file."""
     if not path.exists():
         return []
     try:
@@ -132,7 +132,7 @@ def _imported(one: SweepPlan, entry: dict[str, str], path: Path, line: int) -> I
         )
         versions = dict(part.split("=", 1) for part in entry["versions"].split())
     except ValueError as error:
-        raise DataError(f"Line {line} of {str(path)!r} is no run ({error}); restore a copy.") from error
+        raise DataError(f"Line {line} of {str(path)!r} is not a run ({error}); restore a copy.") from error
     if spec.identity[:LETTERS] != entry["run"] or spec.context not in one.contexts:
         raise DataError(
             f"Line {line} of {str(path)!r} is the run {entry['run']} of another plan; use the plan of this table."

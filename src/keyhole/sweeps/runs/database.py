@@ -27,7 +27,7 @@ TROUBLES = {
     sqlite3.SQLITE_READONLY: "cannot be written to; what it holds is unharmed. Allow writing, or use another folder.",
     sqlite3.SQLITE_FULL: "has no room left; what it holds is safe. Make room, then give the same command again.",
     sqlite3.SQLITE_CORRUPT: "is damaged, and was left as it is. Restore a copy, or move it away to start afresh.",
-    sqlite3.SQLITE_NOTADB: "is no database, and was left as it is. Move it away, or use another folder.",
+    sqlite3.SQLITE_NOTADB: "is not a database, and was left as it is. Move it away, or use another folder.",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened. See who may read and write its folder, or use another.",
     sqlite3.SQLITE_BUSY: "is being written by another process all the time. Try again when that is done.",
 }
@@ -48,7 +48,7 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
-    """Raise what SQLite says, or a row that is no longer what was written, as a sentence."""
+    """Raise an error of SQLite, or a row that was changed, as a sentence."""
     try:
         yield
     except sqlite3.Error as error:

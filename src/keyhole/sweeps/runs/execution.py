@@ -1,4 +1,4 @@
-"""Where runs are made and kept."""
+"""The store of the runs, and who makes them."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future

@@ -22,7 +22,7 @@ AT_ONCE = 1 << 29  # symbols of fresh inputs that are drawn at once
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """What one run came to; `fitted` is about the training set, `success` about fresh inputs."""
+    """The outcome of one run; `fitted` is about the training set, `success` about fresh inputs."""
 
     success: bool
     fitted: bool
@@ -51,7 +51,7 @@ class RunResult:
 
 @runtime_checkable
 class MakesRuns(Protocol):
-    """A task that is no hidden Boolean function, and makes its runs itself; they are kept as all others are."""
+    """A task without a hidden Boolean function: it makes its runs itself, and they are stored as all others are."""
 
     def make(self, spec: RunSpec) -> RunResult:
         """Make one run of this task."""
@@ -129,7 +129,7 @@ def data_of(spec: RunSpec) -> tuple[Instance, Examples | None]:
     """The hidden part of a run and its training set."""
     hidden, drawn, _, _ = spec.seeds()
     if not isinstance(spec.task, Task):
-        raise ArgumentError(f"{spec.task.name} is no hidden function of a context; it makes its runs itself.")
+        raise ArgumentError(f"{spec.task.name} does not hide a function of a context; it makes its runs itself.")
     instance = spec.task.instance(spec.context, np.random.default_rng(hidden))
     if spec.samples is None:
         return instance, None

@@ -1,4 +1,4 @@
-"""What decides a run, and the name it has because of that.
+"""The identity of a run.
 
 Two identities are kept apart here.
 
@@ -6,7 +6,7 @@ What *seeds* a run is `RunSpec.record()`, with its numerics in it: task, learner
 size and seed, as canonical JSON. Its SHA-256 is the run's identity, and every random stream of the run comes from that
 number. So the record is frozen: a field, name or value that is written otherwise draws other data. When the same record
 gives other numbers, NUMERICS of the learners is raised, or `Method.numerics` where only one learner changes.
-Rounding is no such change: a sum in another order, as another version of jax or another processor has it too, keeps the
+Rounding is not such a change: a sum in another order, as other versions of jax and other processors have it, keeps the
 data and the starting weights. Nor is what a reading looks at.
 
 What *keys the store* is the same identity: a run that is found under it is not made again. Versions of packages and
@@ -35,7 +35,7 @@ class Described(Protocol):
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """Return the name that a person types."""
 
     def record(self) -> dict[str, Any]:
         """Every field as plain values: they seed the run."""

@@ -102,7 +102,7 @@ class Store:
             return {entry[0]: _summary(entry) for entry in entries}
 
     def other_versions(self, identities: Sequence[str], learner: Method) -> dict[str, int]:
-        """How many of these runs of a learner were made with other versions than the present, by what differs.
+        """Count the runs of a learner that were made with other versions than the present, by what differs.
 
         Only packages that decide the learner's numbers count: those it states, or else all.
         """
@@ -127,7 +127,7 @@ class Store:
         ]
 
     def configurations(self, identities: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-        """What was asked of each of these runs."""
+        """Return the configuration of each of these runs."""
         with explain_errors(self.path):
             entries = self._among("SELECT identity, configuration FROM runs", identities)
             configurations = {identity: parse_json(text) for identity, text in entries}
@@ -191,10 +191,10 @@ class Store:
             self.connection.executemany(INSERT, entries)
 
     def weights_path(self, identity: str) -> Path:
-        """Where a run's weights are, if they were kept; what is no identity names no file."""
+        """Return the path of a run's weights, whether or not they were kept; raise if the name is not an identity."""
         if not NAME.fullmatch(identity):
             raise StoreError(
-                f"The store {str(self.path)!r} was changed: {identity!r} is no name of a run. Restore a copy."
+                f"The store {str(self.path)!r} was changed: {identity!r} does not name a run. Restore a copy."
             )
         return self.folder / "weights" / f"{identity}.safetensors"
 

@@ -47,7 +47,7 @@ COVERAGE = {  # contexts → intervals that cover, of how many; of the third tha
 
 @dataclass(frozen=True)
 class Design:
-    """How the sample sizes at one context are chosen: what is estimated, how precisely, and within which limits.
+    """The choice of sample sizes at one context: the quantile that is estimated, its precision, and the limits.
 
     The rounds end once there are enough runs and the interval of m* lies within m*(1 ± precision), or with the budget.
     `stopping` says how many are enough, and by how much the interval is widened, since the rounds end when it looks
@@ -100,7 +100,7 @@ class Design:
         )
 
     def next_round(self, counts: Counts, prior: WidthPrior = USUAL) -> dict[int, int]:
-        """Which sizes to run next and with how many new seeds each; empty when no more runs are needed.
+        """Return the sizes to run next, and how many new seeds each gets; empty when no more runs are needed.
 
         First the sizes double or halve until the success rate passes from below q/2 to above (1 + q)/2 (¼ and ¾ at the
         median) or the ends of the range are met. Then each round goes where it shrinks the variance of ln m* most.
@@ -145,7 +145,7 @@ class Design:
         return ceil(float(max(min(self._wanted_by_width(fit), by_curve), enough_runs(prior) - trials, 1)))
 
     def _wanted_by_width(self, fit: Fit) -> float:
-        """How many more informative runs make the interval narrow enough: it shrinks like one over their root."""
+        """Return the informative runs that are still wanted: the interval shrinks like one over their root."""
         return _informative(fit) * (self._relative_width(fit) ** 2 - 1)
 
     def _bracketing_round(self, counts: Counts, batch: int) -> dict[int, int]:
@@ -163,7 +163,7 @@ class Design:
         return _spread(sizes, batch)
 
     def _is_settled(self, fit: Fit) -> bool:
-        """Whether more runs are not worth making: the interval is narrow, or m* lies beyond the range."""
+        """Return whether the rounds may end: the interval is narrow, or m* lies beyond the range."""
         side = censored_side(fit)
         if side == "above":
             return bool(fit.sizes[-1] >= self.largest and fit.trials[-1] >= SEEDS)
@@ -175,7 +175,7 @@ class Design:
         return self._relative_width(fit, cheaper) <= 1 and self._relative_width(fit) <= 1
 
     def _relative_width(self, fit: Fit, ends: tuple[float | None, float | None] | None = None) -> float:
-        """How many times wider than the precision the interval is, on its worse side; at least 2 if an end is open."""
+        """Return the width of the interval over the precision, on its worse side; at least 2 if an end is open."""
         ends = threshold_interval(fit, self.confidence, BOOTSTRAP_SEED) if ends is None else ends
         ends = widen(ends, fit)
         low, high = (fit.places[i] if end is None else end for i, end in zip((0, -1), ends, strict=True))
@@ -193,7 +193,7 @@ class Design:
 
 
 def _informative(fit: Fit) -> float:
-    """How many runs carry information: one at success probability p counts 4p(1 − p)."""
+    """Count the runs that carry information: one at success probability p counts 4p(1 − p)."""
     place, shape = fit.best
     chance = fit.chances(fit.sizes)[:, place, shape]
     return float(fit.trials @ (4 * chance * (1 - chance)))
@@ -206,7 +206,7 @@ def _spread(sizes: set[int], batch: int) -> dict[int, int]:
 
 
 def _most_informative(fit: Fit, sizes: Float[np.ndarray, "c"], batch: int) -> dict[int, int]:
-    """Where a batch of runs shrinks the variance of ln m* most: sizes, and how many runs at each.
+    """Return the sizes at which a batch of runs shrinks the variance of ln m* most, and how many runs each gets.
 
     Statement  Let p_j = P(success | m_j) and θ be random by the likelihood's weights. The best linear guess of θ from
                one more run at m_j explains Cov(θ, p_j)² / (Var p_j + E p_j(1 − p_j)) of its variance.

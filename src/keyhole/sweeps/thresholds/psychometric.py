@@ -1,4 +1,4 @@
-"""How often training succeeds at a sample size: a logistic curve in ln m that rises to a plateau.
+"""The success rate of training at a sample size: a logistic curve in ln m that rises to a plateau.
 
 The curve is written by the point asked for: with θ = ln m* at success probability q,
 
@@ -32,7 +32,7 @@ DEEP = 8.0  # log-likelihood units: four standard errors, where a grid ends
 
 
 class WidthPrior(NamedTuple):
-    """What is known of the width before the runs are seen: a Gaussian in ln σ."""
+    """A prior of the width: a Gaussian in ln σ."""
 
     usual: float = 0.25  # σ of small networks on conjunctions
     spread: float = 1.0  # weak: a factor of e either way is one standard deviation
@@ -69,7 +69,7 @@ class Fit:
 
     @property
     def best(self) -> tuple[int, int]:
-        """Where the likelihood is largest: index of θ, index of shape."""
+        """The indices of θ and of the shape with the largest likelihood."""
         place, shape = np.unravel_index(int(self.likelihood.argmax()), self.likelihood.shape)
         return int(place), int(shape)
 

@@ -1,4 +1,4 @@
-"""Which runs a sweep makes at one context: a pure function of the rounds that are finished.
+"""The runs of a sweep at one context: a pure function of the rounds that are finished.
 
 A round gives sample sizes (None: fresh samples) and how many new seeds each gets. It depends on nothing but the counts
 of the rounds before it, at this context and, where the schedule asks for them, at the others. So a sweep makes the same
@@ -19,7 +19,7 @@ Tallies = Mapping[Size, tuple[int, int]]  # size → successes, trials
 
 
 class Rounds:
-    """Which runs to make next at one context. Derive a frozen dataclass, and override `next_round` and `record`."""
+    """The next runs at one context. Derive a frozen dataclass, and override `next_round` and `record`."""
 
     shared = False  # whether what is found at the other contexts counts; then a context is finished when all are
 
@@ -134,7 +134,7 @@ def schedule_from_record(record: Mapping[str, Any]) -> Rounds:
         return Grid(tuple(settings["samples"]), settings["seeds"])
     if record["kind"] == "online":
         return Online(**settings)
-    raise ArgumentError(f"There is no schedule of kind {record['kind']!r}; there are adaptive, grid and online.")
+    raise ArgumentError(f"A plan has a schedule of kind {record['kind']!r}; use adaptive, grid or online.")
 
 
 def training_counts(tallies: Tallies) -> Counts:

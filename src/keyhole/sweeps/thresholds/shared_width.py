@@ -1,4 +1,4 @@
-"""What the contexts of a sweep tell each other: how suddenly success sets in.
+"""A prior for the width of one context's success curve, pooled from the other contexts of the sweep.
 
 A few dozen runs at one context hardly tell the width of its success curve, and how precise m* is depends on it. The
 curves of a learner at several contexts lie at different places, and often have much the same width.
@@ -24,16 +24,15 @@ from keyhole.sweeps.thresholds.threshold import censored_side
 
 WIDTHS = np.geomspace(NARROWEST, WIDEST, 25)  # values of σ, a fifth of its natural logarithm apart
 MIDDLES = np.linspace(log(NARROWEST), log(WIDEST), 41)  # values of μ
-AGAINST = 1.5  # odds, by a context's own runs, of the usual prior over what is told, from which on that is not used
-VAGUE = 0.75  # nor is it if ln σ may still differ by this much
+AGAINST = 1.5  # ignore the pooled prior if the context's own runs favour the usual one by these odds
+VAGUE = 0.75  # or if its standard deviation of ln σ exceeds this
 SPREADS = np.array([0.1, 0.2, 0.35, 0.6])  # values of τ: a tenth, up to a factor of 1.8
 
 
 def width_beside(own: Counts, others: Sequence[Counts], quantile: float) -> WidthPrior:
-    """What the runs at the other contexts tell of the width at this one; of contexts that saw no rise, nothing.
+    """Return the prior of this context's width, pooled from the other contexts; those without a rise are skipped.
 
-    Nothing is told either where that is vague, or where the context's own runs speak against it: its width may differ
-    from those of all others.
+    The usual prior stays if the pooled one is vague, or if the context's own runs speak against it.
     """
     told = [likelihood for counts in others if (likelihood := _told(counts, quantile)) is not None]
     if not told:

@@ -1,4 +1,4 @@
-"""How many steps to allow on fresh samples: few at first, then twice as many, until enough runs succeed or time is up.
+"""Budgets of steps on fresh samples: few at first, then twice as many, until enough runs succeed or time is up.
 
 A run that succeeds stops by itself; one that does not uses up its steps. So nothing is known of a hard task until the
 first budget ends, and a small one ends soon.

@@ -31,7 +31,7 @@ LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What is swept: a task, a learner, contexts, and the schedule of the runs at each."""
+    """A task, a learner, contexts, and the schedule of the runs at each."""
 
     task: Task
     learner: Learner
