@@ -8,6 +8,7 @@ from keyhole.api.target_verdict import against_target
 from keyhole.attention import evaluate
 from keyhole.boolean import UNIFORM, read_function, uniform_law
 from keyhole.compiler import to_tabulated
+from keyhole.compiler.assembly import to_model
 from keyhole.prover.extraction import certifiable
 from keyhole.training import Instance
 
@@ -56,10 +57,10 @@ def test_a_certificate_of_a_run_says_what_became_of_its_target():
     """Where no table can be read off, the target's verdict stands in text, summary and record."""
     function = read_function("majority:41")
     instance = Instance(41, function, UNIFORM, BITS)
-    tables = model_of("majority:41", 41).tables
+    model = to_model(keyhole.compile("majority:41", 41).plan)
     sample = instance.examples(60, np.random.default_rng(0))
     data = sample.inputs, sample.labels
-    run = keyhole.TrainedRun("abab", "abab", tables, data, uniform_law(2), False, "", instance)  # noqa: FBT003
+    run = keyhole.TrainedRun("abab", "abab", model, data, uniform_law(2), False, "", instance)  # noqa: FBT003
     found = keyhole.prove(run, effort=keyhole.Effort(samples=1000))
     assert found.record()["target"]["status"] == "PROVED"
     assert found.target.sentence("all inputs") in " ".join(str(found).split()) or "PROVED" in str(found)

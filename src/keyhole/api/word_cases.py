@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class Case:
         return self.model if isinstance(self.model, CertifiableModel) else certifiable(self.model)
 
 
+@runtime_checkable
 class WordQuestion(Protocol):
     """A claim about the words of a model."""
 

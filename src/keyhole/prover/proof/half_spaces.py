@@ -6,7 +6,7 @@ No new minimisation is needed: a multiple of the cut's normal is taken off the f
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from keyhole.prover.proof.tables import Tables
 from keyhole.prover.proof.words import WordRegion
 from keyhole.rigorous import Ball, exact
 
+Cut = TypeVar("Cut", bound="CutWords")
 SCALES = (0.25, 0.5, 1.0, 2.0)  # of the multiple that makes a functional orthogonal to a cut
 
 
@@ -101,11 +102,11 @@ class CutWords:
     level: float = 0.0
 
     @classmethod
-    def whole(cls, words: WordClasses, width: int, **more: Any) -> Self:
+    def whole(cls: type[Cut], words: WordClasses, width: int, **more: Any) -> Cut:  # noqa: PYI019  (the run-time checker reads no Self here)
         """Return words that are not cut yet, of heads with outputs of this width together."""
         return cls(words, np.zeros((0, width)), np.zeros(0), **more)
 
-    def halves(self) -> list[Self]:
+    def halves(self: Cut) -> list[Cut]:  # noqa: PYI019  (the run-time checker reads no Self here)
         """Return the two sides of the half-space at which the words are cut next."""
         if self.normal is None:
             raise ShapeError("words without a half-space were to be cut; name one first")
