@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Bool, Float, Int
-from keyhole.attention import GELU, ReLU, TanhGELU
+from keyhole.attention import TanhGELU
 from keyhole.checkpoints.checkpoint import Attention, Checkpoint, EmbeddingPart, FeedForwardPart, Layer, RowNorm
+from keyhole.checkpoints.one_layer import ACTIVATIONS as BOUNDED
 from keyhole.errors import CheckpointError, DataError
 
 Rows = Float[np.ndarray, "batch T d"]
@@ -23,10 +24,8 @@ Heads = Float[np.ndarray, "batch heads T k"]
 LookInside = Callable[[int, Heads, Heads, Heads], None]  # the layer, and queries, keys and values as scores read them
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
-    "gelu": GELU(),
-    "gelu_tanh": TanhGELU(),
+    **BOUNDED,
     "gelu_fast": TanhGELU(),
-    "relu": ReLU(),
     "silu": lambda x: x / (1 + np.exp(-np.clip(x, -700, None))),
     "tanh": np.tanh,
 }

@@ -31,11 +31,9 @@ from keyhole.attention import (
 from keyhole.checkpoints.checkpoint import Checkpoint, Layer, RowNorm
 from keyhole.errors import AssumptionError, CheckpointError
 
-ACTIVATIONS: Mapping[str, Activation] = {
+ACTIVATIONS: Mapping[str, Activation] = {  # that are bounded between lines
     "relu": ReLU(),
     "gelu": GELU(),
-    "gelu_new": TanhGELU(),
-    "gelu_pytorch_tanh": TanhGELU(),
     "gelu_tanh": TanhGELU(),
 }
 

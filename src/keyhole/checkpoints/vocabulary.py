@@ -39,39 +39,24 @@ def read_vocabulary(source: str | Path) -> Vocabulary:
     for name, reader in (("vocab.json", _flat), ("tokenizer.json", _nested), ("vocab.txt", _lines)):
         path = folder / name
         if path.is_file() and path.stat().st_size <= LARGEST_FILE:
-            vocabulary = reader(path)
-            if vocabulary:
-                return Vocabulary(vocabulary)
+            try:
+                numbers = reader(path.read_text("utf-8", "replace"))
+            except (ValueError, RecursionError, LookupError, TypeError, AttributeError):  # of another kind
+                continue
+            if numbers:
+                return Vocabulary({str(each): at for each, at in numbers.items() if type(at) is int and at >= 0})
     return Vocabulary({})
 
 
-def _flat(path: Path) -> dict[str, int]:
-    return _numbered(_json(path))
+def _flat(text: str) -> dict[str, Any]:
+    return dict(json.loads(text))
 
 
-def _nested(path: Path) -> dict[str, int]:
-    content = _json(path)
-    model = content.get("model") if isinstance(content, dict) else None
-    names = _numbered(model.get("vocab") if isinstance(model, dict) else None)
-    added = content.get("added_tokens") if isinstance(content, dict) else None
-    for token in added if isinstance(added, list) else []:
-        if isinstance(token, dict) and isinstance(token.get("content"), str) and type(token.get("id")) is int:
-            names[token["content"]] = token["id"]
-    return names
+def _nested(text: str) -> dict[str, Any]:
+    content = json.loads(text)
+    added = {token["content"]: token["id"] for token in content.get("added_tokens", ())}
+    return {**content["model"]["vocab"], **added}
 
 
-def _lines(path: Path) -> dict[str, int]:
-    return {name: number for number, name in enumerate(path.read_text("utf-8", "replace").splitlines())}
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        return None
-
-
-def _numbered(found: Any) -> dict[str, int]:
-    if not isinstance(found, dict):
-        return {}
-    return {str(name): number for name, number in found.items() if type(number) is int and number >= 0}
+def _lines(text: str) -> dict[str, Any]:
+    return {name: number for number, name in enumerate(text.splitlines())}
