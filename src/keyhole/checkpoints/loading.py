@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from keyhole.checkpoints.architectures import Architecture, read_checkpoint
+from keyhole.checkpoints.architectures import Architecture
 from keyhole.checkpoints.checkpoint import Checkpoint
+from keyhole.checkpoints.reading import read_checkpoint
 from keyhole.checkpoints.weight_files import WeightFiles, in_memory, open_weights
 from keyhole.errors import CheckpointError
 from keyhole.files.model import FORMAT

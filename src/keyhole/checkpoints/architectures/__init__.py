@@ -8,7 +8,6 @@ from keyhole.checkpoints.architectures.architecture import Fields as Fields
 from keyhole.checkpoints.architectures.architecture import OwnCode as OwnCode
 from keyhole.checkpoints.architectures.architecture import register_architecture as register_architecture
 from keyhole.checkpoints.architectures.architecture import registered as registered
-from keyhole.checkpoints.architectures.reading import read_checkpoint as read_checkpoint
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from keyhole.checkpoints.architectures.architecture import Architecture, OwnCode, register_architecture
-from keyhole.checkpoints.architectures.transformers_settings import FIELDS, HARMLESS, MASK, TASK_HEAD
+from keyhole.checkpoints.architectures.transformers_fields import FIELDS, HARMLESS, MASK, TASK_HEAD
 
 TENSORS = {
     "tokens": "wte.weight",

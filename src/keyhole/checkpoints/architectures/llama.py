@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from keyhole.checkpoints.architectures.architecture import Architecture, register_architecture
-from keyhole.checkpoints.architectures.transformers_settings import FIELDS, TASK_HEAD
+from keyhole.checkpoints.architectures.transformers_fields import FIELDS, TASK_HEAD
 
 LLAMA = Architecture(
     name="llama",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from keyhole.checkpoints.architectures.architecture import Architecture, Fields, OwnCode, register_architecture
-from keyhole.checkpoints.architectures.transformers_settings import MASK
+from keyhole.checkpoints.architectures.transformers_fields import MASK
 
 WITH_GAIN = ("LN", "RMS")
 REFUSE: dict[str, tuple[Any, str]] = {

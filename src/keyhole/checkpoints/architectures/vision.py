@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from keyhole.checkpoints.architectures.architecture import Architecture, register_architecture
-from keyhole.checkpoints.architectures.transformers_settings import FIELDS
+from keyhole.checkpoints.architectures.transformers_fields import FIELDS
 
 UNUSED = {
     r"(^|\.)pooler\.": "reads the first row through a tanh, after the last layer",

@@ -9,10 +9,10 @@ import numpy as np
 
 from keyhole.attention import Affine
 from keyhole.checkpoints.architectures.architecture import LAYER_ROLES, Architecture
-from keyhole.checkpoints.architectures.doubts import doubts
-from keyhole.checkpoints.architectures.placing import Place, Placed, place_tensors, whole_number
-from keyhole.checkpoints.architectures.settings import Settings, settings_of
 from keyhole.checkpoints.checkpoint import Attention, Checkpoint, EmbeddingPart, FeedForwardPart, Layers, RowNorm, Sizes
+from keyhole.checkpoints.doubts import doubts
+from keyhole.checkpoints.placing import Place, Placed, place_tensors, whole_number
+from keyhole.checkpoints.settings import Settings, settings_of
 from keyhole.checkpoints.weight_files import StoredTensor, WeightFiles
 from keyhole.errors import CheckpointError
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from keyhole.checkpoints.architectures.architecture import MODEL_ROLES, Architecture, registered
+from keyhole.checkpoints.architectures import Architecture, registered
+from keyhole.checkpoints.architectures.architecture import MODEL_ROLES
 from keyhole.checkpoints.checkpoint import Unused
 from keyhole.checkpoints.weight_files import WEIGHTS, StoredTensor, WeightFiles
 from keyhole.errors import CheckpointError

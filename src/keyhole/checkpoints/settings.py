@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from keyhole.checkpoints.architectures.placing import Placed, agreed, whole_number
 from keyhole.checkpoints.checkpoint import PositionCode
+from keyhole.checkpoints.placing import Placed, agreed, whole_number
 from keyhole.errors import CheckpointError
 
 NORM_KINDS = ("layer", "rms", "batch", "centred")

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from keyhole.checkpoints.architectures.architecture import OwnCode
-from keyhole.checkpoints.architectures.placing import Placed, agreed
-from keyhole.checkpoints.architectures.transformers_settings import MASK, TASK_HEAD
+from keyhole.checkpoints.architectures.transformers_fields import MASK, TASK_HEAD
+from keyhole.checkpoints.placing import Placed, agreed
 from keyhole.checkpoints.weight_files import WEIGHTS, StoredTensor
 
 HIDDEN = -1e4  # the largest number that stands for −∞ in a stored mask
