@@ -67,7 +67,7 @@ def use_functions_of_models(folder: Path) -> None:
     assert_type(certificate, keyhole.Proof)
     with suppress(keyhole.KeyholeError):  # there is no such run
         assert_type(keyhole.read_run("ffff", folder / "store"), keyhole.TrainedRun)
-    status: str = certificate.certificate.status
+    status: str = certificate.status
     verified = keyhole.prove_claim(file, "x3 & ~x5", effort=keyhole.Effort(samples=100), store=folder / "store")
     assert_type(verified, keyhole.ClaimProof)
     proved: float | None = verified.lengths[0].margin
@@ -141,7 +141,6 @@ def use_functions_of_data(folder: Path) -> None:
         each.record()
         for each in (
             answer,
-            sweeps,
             runs,
             run,
             trained,

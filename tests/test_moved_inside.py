@@ -55,7 +55,18 @@ def test_a_growth_law_touches_one_file(library):
     law = 'AffineLaw("saturating", "a − b e^(−T/300)", lambda contexts: -np.exp(-contexts / 300))'
     assert law in (EXAMPLES / "own_growth_law.py").read_text("utf8")
     edit(library / "sweeps" / "laws" / "growth_laws.py", "    PowerLaw(),\n)\n", f"    PowerLaw(),\n    {law},\n)\n")
-    words = ["learn", "and:2", "--context", "8,16,32,64", "--learner", "elimination", "--samples", "8,16,32", "--seeds"]
+    words = [
+        "learn",
+        "and:2",
+        "--context",
+        "8,16,32,64",
+        "--learner",
+        "elimination",
+        "--samples",
+        "8,16,32",
+        "-v",
+        "--seeds",
+    ]
     assert "a − b e^(−T/300)" in ask(library, *words, "8", "--workers", "1")
     assert touched(library) == {"sweeps/laws/growth_laws.py"}
 

@@ -14,6 +14,7 @@ from keyhole.attention import Model, evaluate
 from keyhole.decimals import at_least, at_most, margin
 from keyhole.files.record import record_of
 from keyhole.prover import FLOAT_UNITS, Verification, float_error, prove_on_words
+from keyhole.verdicts import CertificateStatus
 
 BELOW = 0.99  # of the margin: a float error as small as that needs no closer look
 CHUNK = 2**22  # symbols of random words held at once
@@ -33,7 +34,7 @@ class LengthVerdict:
     """
 
     length: int
-    status: Literal["PROVED", "COUNTEREXAMPLE", "UNDECIDED", "VACUOUS"]
+    status: CertificateStatus | Literal["VACUOUS"]
     margin: float | None = None
     wrong_tokens: tuple[str, ...] | None = None
     wrong_numbers: tuple[int, ...] | None = None

@@ -35,10 +35,10 @@ def test_what_was_changed_is_left_out(tmp_path):
 
 def test_a_shipped_finding_is_not_taken_for_ones_own(tmp_path, monkeypatch):
     """The finding of this machine is measured, and keeps its verdict; what is shipped is written beside it."""
-    own = reproduce(("floor",), folder=tmp_path / "own", workers=1)["floor"]
+    own = reproduce(("bound-shape",), folder=tmp_path / "own", workers=1)["bound-shape"]
     other = replace(own, scale="paper", outcome=replace(own.outcome, verdict="fails here"))
-    monkeypatch.setattr("keyhole.apps.ledger.reproduction.shipped_findings", lambda: {"floor": other})
-    found = reproduce(("floor",), folder=tmp_path / "own", workers=1)
-    assert found["floor"].outcome.verdict == own.outcome.verdict
+    monkeypatch.setattr("keyhole.apps.ledger.reproduction.shipped_findings", lambda: {"bound-shape": other})
+    found = reproduce(("bound-shape",), folder=tmp_path / "own", workers=1)
+    assert found["bound-shape"].outcome.verdict == own.outcome.verdict
     written = [json.loads((tmp_path / "own" / name).read_text("utf8")) for name in ("findings.json", "shipped.json")]
     assert [each["findings"][0]["outcome"]["verdict"] for each in written] == [own.outcome.verdict, "fails here"]
