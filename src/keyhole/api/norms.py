@@ -146,6 +146,10 @@ def _row(function: SparseFunction, output: Output) -> FunctionNorms:
         value = 1.0 if output == "signs" or bool(function.table[0]) else 0.0
         return FunctionNorms(str(function), 0, None, None, None, None, value, value, None, 0)
     plan = choose(function, function.positions[-1] + 1, "pair", output=output, leak=GAMMA).plan
+    try:
+        veto = choose(function, function.positions[-1] + 1, "veto", output=output, leak=GAMMA).plan.path_inf
+    except CompileError:  # neither a conjunction nor a disjunction
+        veto = None
     equal, every = least_norm(function.table, "equal", output), least_norm(function.table, "any", output)
     margin = least_norm(function.table, "any", "margin") if output == "signs" else every
     return FunctionNorms(
@@ -157,14 +161,6 @@ def _row(function: SparseFunction, output: Output) -> FunctionNorms:
         least_bound=equal.lower,
         any_bound=every.lower,
         margin_bound=margin.lower,
-        veto=_veto(function, output),
+        veto=veto,
         priced=equal.priced + every.priced,
     )
-
-
-def _veto(function: SparseFunction, output: Output) -> float | None:
-    """P_∞ of the veto; None where the function is neither a conjunction nor a disjunction."""
-    try:
-        return choose(function, function.positions[-1] + 1, "veto", output=output, leak=GAMMA).plan.path_inf
-    except CompileError:
-        return None

@@ -187,7 +187,8 @@ def _counted_product(tabulated: Tabulated, batch: Array, table: Array) -> Float[
     xp = array_namespace(table)
     if tabulated.positions is None:
         return _one_hot_product(batch, table)
-    relevant = _relevant(tabulated, batch)
+    listed = xp.asarray(tabulated.positions, dtype=xp.arange(1).dtype)
+    relevant = xp.take(batch, listed, axis=1)
     counts = xp.astype(_counts(batch, tabulated.symbols) - _counts(relevant, tabulated.symbols), table.dtype)
     return _one_hot_product(relevant, table[:-1, :, :]) + counts @ table[-1, :, :]
 
@@ -220,12 +221,6 @@ def _blocks(batch: Array, symbols: int) -> Iterator[tuple[int, int]]:
     sequences, positions = batch.shape
     step = max(1, BLOCK // max(1, sequences * symbols))
     yield from ((start, min(start + step, positions)) for start in range(0, max(1, positions), step))
-
-
-def _relevant(tabulated: Tabulated, batch: Array) -> Array:
-    """The symbols at the listed positions."""
-    xp = array_namespace(batch)
-    return xp.take(batch, xp.asarray(tabulated.positions, dtype=xp.arange(1).dtype), axis=1)
 
 
 def _attended(head: TabulatedHead, batch: Array) -> Float[Any, "n k"]:

@@ -26,6 +26,8 @@ from keyhole.attention.weights import Block, Head, Model, Wiring
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile
 
+SIZES = ("spectral", "frobenius", "columns21", "rows21", "entries11")  # of a matrix; a temperature divides them
+
 
 def profile(model: Model, *, trained: bool = False) -> NormProfile:
     """The numbers that theorems read off a model with a scalar read-out at [CLS].
@@ -141,10 +143,10 @@ def _head_norms(block: Block, index: int, query: Array | None, *, biased: bool) 
     head = block.heads[index]
     value = _with_bias(_affine(head), row=biased)
     after = output_slice(block, index) if _folded(block) else None
-    temperature = _temperature(head)
+    temperature, score = _temperature(head), _score_norms(_bilinear(head), biased=biased)
     asked = None if query is None else float(np.linalg.norm(numbers_of(_bilinear(head).folded(query)[0])))
     return HeadNorms(
-        score=_divided(_score_norms(_bilinear(head), biased=biased), temperature),
+        score=replace(score, **{name: getattr(score, name) / temperature for name in SIZES}),
         value=matrix_norms(value) if after is None else product_norms(value, after.T),
         query=None if asked is None else asked / temperature,
     )
@@ -157,12 +159,6 @@ def _temperature(head: Head) -> float:
 def _constant(head: Head | TabulatedHead) -> float | None:
     """The constant of a head's normaliser for scores that its temperature has divided."""
     return Softmax().constant if isinstance(head.normaliser, Softmax) else head.normaliser.constant
-
-
-def _divided(found: MatrixNorms, number: float) -> MatrixNorms:
-    """The norms of the matrix divided by a number; the same ones for 1."""
-    names = ("spectral", "frobenius", "columns21", "rows21", "entries11")
-    return replace(found, **{name: getattr(found, name) / number for name in names})
 
 
 def _score_norms(score: DenseScore | FactoredScore, *, biased: bool) -> MatrixNorms:

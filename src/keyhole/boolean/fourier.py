@@ -118,14 +118,12 @@ def degree(function: SparseFunction) -> int:
     """
     if isinstance(function.rule, Levels):
         levels = function.rule.levels
-        return next((k for k in range(len(levels) - 1, 0, -1) if _difference(levels, k)), 0)
+        for k in range(len(levels) - 1, 0, -1):  # Δ^k g(0) = Σ_j (−1)^{k−j} C(k, j) g(j), as an exact integer
+            signed = (-count if (k - j) % 2 else count for j, count in enumerate(binomial_row(k)))
+            if sum(count for count, level in zip(signed, levels[: k + 1], strict=True) if level):
+                return k
+        return 0
     return int(_set_sizes(function.sparsity)[integer_spectrum(function) != 0].max())
-
-
-def _difference(levels: tuple[bool, ...], order: int) -> int:
-    """Δ^k g(0) = Σ_j (−1)^{k−j} C(k, j) g(j), as an exact integer."""
-    signed = (-count if (order - j) % 2 else count for j, count in enumerate(binomial_row(order)))
-    return sum(count for count, level in zip(signed, levels[: order + 1], strict=True) if level)
 
 
 def binomial_row(n: int) -> list[int]:

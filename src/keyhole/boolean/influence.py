@@ -36,7 +36,8 @@ def influences(function: SparseFunction, p: float = 0.5) -> Float[np.ndarray, "s
     pivotal = (levels[1:] != levels[:-1]).astype(np.float64)
     negated = function.rule.negated
     by_sign = {  # the other literals' law depends only on the sign of the one left out
-        sign: float(count_law(_without_one(negated, sign), p) @ pivotal) for sign in set(negated)
+        sign: float(count_law((*negated[: negated.index(sign)], *negated[negated.index(sign) + 1 :]), p) @ pivotal)
+        for sign in set(negated)
     }
     return np.array([by_sign[sign] for sign in negated])
 
@@ -74,11 +75,6 @@ def check_bias(p: float) -> None:
     """A probability of a 1 lies in [0, 1]."""
     if not 0 <= p <= 1:
         raise AssumptionError(f"Bits that are 1 with probability {p} were asked for; a probability lies in [0, 1].")
-
-
-def _without_one(negated: tuple[bool, ...], sign: bool) -> tuple[bool, ...]:  # noqa: FBT001  (a literal's sign)
-    index = negated.index(sign)
-    return negated[:index] + negated[index + 1 :]
 
 
 def _mean(values: np.ndarray, p: float) -> float:

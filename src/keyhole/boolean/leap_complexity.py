@@ -55,12 +55,12 @@ def _counting_leap(rule: Levels) -> int:
     s = len(rule.levels) - 1
     if rule.alternating:
         return s
-    return next(k for k in range(1, s + 1) if _coefficient(rule.levels, s, k))
 
+    def coefficient(size: int) -> int:
+        """2^s f̂(S) for |S| = size, literals positive: Σ_j g(j) [z^j] (1 − z)^size (1 + z)^{s−size}, exactly."""
+        row = binomial_row(s - size)
+        for _ in range(size):
+            row = [here - before for here, before in zip([*row, 0], [0, *row], strict=True)]
+        return sum(term for term, level in zip(row, rule.levels, strict=True) if level)
 
-def _coefficient(levels: tuple[bool, ...], s: int, size: int) -> int:
-    """2^s f̂(S) for |S| = size, literals positive: Σ_j g(j) [z^j] (1 − z)^size (1 + z)^{s−size}, an exact integer."""
-    row = binomial_row(s - size)
-    for _ in range(size):
-        row = [here - before for here, before in zip([*row, 0], [0, *row], strict=True)]
-    return sum(term for term, level in zip(row, levels, strict=True) if level)
+    return next(k for k in range(1, s + 1) if coefficient(k))

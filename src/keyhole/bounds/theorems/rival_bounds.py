@@ -178,10 +178,6 @@ def length_free_cover(profile: NormProfile, samples: Real) -> Cover:
     return cover.through(v) + scalar_cover(v, hidden, sample_size(samples))
 
 
-def _length_free(profile: NormProfile, samples: Real) -> Complexity:
-    return complexity_of(length_free_cover(profile, samples), samples)
-
-
 def counted_log_size(profile: NormProfile, accuracy: Real) -> float:
     """Parameter counting: log N(ε) of one layer by volumes, every matrix given an equal part of the error.
 
@@ -218,7 +214,12 @@ def _counted(profile: NormProfile, samples: Real) -> Complexity:
     return Complexity(chain.value, Step("complexity R_m", chain.value, COUNTING, (("parameters", count),)))
 
 
-LENGTH_FREE = Route("length-free", "covers of parameters, no T", _length_free, rival_dials("entries11", "entries11"))
+LENGTH_FREE = Route(
+    "length-free",
+    "covers of parameters, no T",
+    lambda profile, samples: complexity_of(length_free_cover(profile, samples), samples),
+    rival_dials("entries11", "entries11"),
+)
 PARAMETER_COUNT = Route("counting", "parameter counting", _counted, rival_dials("frobenius", "frobenius"))
 
 STORED_BITS = 32  # each parameter kept as a float32: a description fixed before the data
