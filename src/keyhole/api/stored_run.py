@@ -1,6 +1,5 @@
 """A trained run brought to the certifier: its model, its training set, and the law both came from."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,23 +8,16 @@ import numpy as np
 import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
 from keyhole.api.trained_run import TrainedRun
 from keyhole.boolean import SymbolLaw
-from keyhole.errors import AssumptionError, StoreError
+from keyhole.errors import AssumptionError
 from keyhole.files.paths import home
 from keyhole.sweeps.runs import RunSpec, Store, data_of, weights_of
 from keyhole.training import Instance
 from keyhole.training.learners import TransformerLearner
 
-NAME = re.compile(r"[0-9a-f]{4,64}")  # a beginning of an identity
-
-
-def names_run(text: str) -> bool:
-    """Return whether this can only be the name of a run: hexadecimal, and not the name of a file."""
-    return NAME.fullmatch(text) is not None and not Path(text).exists()
-
 
 def read_run(name: str, store: str | Path | None = None, *, tell: Callable[[str], None] = lambda _: None) -> TrainedRun:
-    """A run of the store by the beginning of its name; trained again, and told so, where its weights were not kept."""
-    with _opened(name, home(store)) as kept:
+    """Return a run by the beginning of its name; train it again, and `tell` so, if its weights were not kept."""
+    with Store(home(store), create=False) as kept:
         stored = kept.run(name)
         spec = RunSpec.from_record(stored.configuration)
         learner = spec.learner
@@ -35,7 +27,7 @@ def read_run(name: str, store: str | Path | None = None, *, tell: Callable[[str]
     from keyhole.training.network.network import model_of  # imports jax
 
     if not all(np.isfinite(array).all() for array in weights.values()):
-        raise AssumptionError(f"The run {name} diverged: its weights are no numbers, so it computes nothing.")
+        raise AssumptionError(f"The run {name} diverged: its weights are not finite, so it computes nothing.")
     instance, examples = data_of(spec)
     sample = None if examples is None else (examples.inputs, examples.labels)
     return TrainedRun(
@@ -48,14 +40,6 @@ def read_run(name: str, store: str | Path | None = None, *, tell: Callable[[str]
         noise_of(instance),
         instance,
     )
-
-
-def _opened(name: str, folder: Path) -> Store:
-    """The store that should hold a run; where there is none, the refusal says that a run was looked for."""
-    try:
-        return Store(folder, create=False)
-    except StoreError as refusal:
-        raise StoreError(f"{name!r} does not name a file here, and was looked for as a run. {refusal}") from refusal
 
 
 def noise_of(instance: Instance) -> str:

@@ -43,7 +43,16 @@ def sweep_by_steps(
     began, attempts, made, took = clock(), [], 0, 0.0
     for learner in budgets(plan.learner):
         swept = make(replace(plan, learner=learner))
-        last = _attempts(swept, learner.steps or 0)
+        last = [
+            Attempt(
+                context=tally.context,
+                steps=learner.steps or 0,
+                trials=tally.trials,
+                successes=tally.successes,
+                seconds=sum(row.seconds for row in swept.rows if row.context == tally.context),
+            )
+            for tally in swept.tallies
+        ]
         attempts += last
         made, took = made + swept.made, took + swept.seconds
         enough = all(attempt.successes >= plan.quantile * attempt.trials for attempt in last)
@@ -61,15 +70,3 @@ def budgets(learner: Learner) -> Iterator[Learner]:
             yield learner.with_steps(learner.steps // part)
             part //= 2
     yield learner
-
-
-def _attempts(swept: Sweep, steps: int) -> list[Attempt]:
-    """The runs of a sweep, context by context."""
-    return [
-        Attempt(tally.context, steps, tally.trials, tally.successes, _seconds(swept, tally.context))
-        for tally in swept.tallies
-    ]
-
-
-def _seconds(swept: Sweep, context: int) -> float:
-    return sum(row.seconds for row in swept.rows if row.context == context)
