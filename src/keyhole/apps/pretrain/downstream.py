@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.pretrain.latent_heads import minimise
+from keyhole.apps.pretrain.latent_heads import minimise, softmax
 from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.latent.masking import (
@@ -38,11 +38,6 @@ class Downstream:
     oracle: float  # of a head fitted to the labels on the exact posterior
     scratch: float  # of the same network trained on the labels alone
     blind: float  # of the best constant: the variance of Tπ
-
-    @property
-    def slack(self) -> float:
-        """The bound over the excess of its head."""
-        return self.bound / self.exact_head if self.exact_head else float("inf")
 
 
 def transfer(
@@ -100,9 +95,7 @@ def fit_from_scratch(counts: Float[Any, "n V"], labels: Float[Any, "n m"]) -> An
     letters, m = counts.shape[1], labels.shape[1]
 
     def law(parameters: np.ndarray, some: np.ndarray) -> np.ndarray:
-        scores = some @ parameters[: letters * m].reshape(letters, m) + parameters[letters * m :]
-        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(some @ parameters[: letters * m].reshape(letters, m) + parameters[letters * m :]))
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         minimum, weights = law(parameters, counts), labels.sum(axis=1, keepdims=True)
@@ -130,7 +123,6 @@ def block_representation(learned: FiniteModel, block: int) -> Any:
 
     def represent(counts: np.ndarray) -> np.ndarray:
         scores = counts @ np.maximum(logs, -1e4) + np.maximum(prior, -1e4)
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray((weights / weights.sum(axis=1, keepdims=True)) @ law.T)
+        return np.asarray(softmax(scores) @ law.T)
 
     return represent

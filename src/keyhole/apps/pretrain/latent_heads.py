@@ -110,8 +110,8 @@ def prototype_law(
     """The predicted law of the target, the attention weights, and the values."""
     letters = counts.shape[1]
     scores = counts @ parameters[: m * letters].reshape(letters, m) + parameters[m * letters : m * (letters + 1)]
-    weights = _softmax(scores)
-    values = _softmax(parameters[m * (letters + 1) :].reshape(m, kinds))
+    weights = softmax(scores)
+    values = softmax(parameters[m * (letters + 1) :].reshape(m, kinds))
     return weights @ values, weights, values
 
 
@@ -159,6 +159,7 @@ class SinkHead(Method):
         return minimise(lambda at: sink_loss(at, sums, targets, weights, tokens, letters=letters), starts)
 
 
-def _softmax(scores: Float[Any, "n m"]) -> Float[Any, "n m"]:
+def softmax(scores: Float[Any, "n m"]) -> Float[Any, "n m"]:
+    """The softmax of every row."""
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))

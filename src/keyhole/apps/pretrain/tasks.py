@@ -30,7 +30,7 @@ from keyhole.latent.masking import (
     require_mask,
     sink_standard_error,
 )
-from keyhole.latent.models import FiniteModel, GaussianLocation, Polya, letter_counts
+from keyhole.latent.models import FiniteModel, GaussianLocation, Polya
 from keyhole.sweeps.runs import SUCCESS, RunResult, RunSpec, digest
 from keyhole.training.learners import Method
 
@@ -185,12 +185,8 @@ class SinkRecovery(PretrainingTask):
         _, drawn, learning, _ = spec.seeds()
         sample = model.sample(samples_of(spec), spec.context, np.random.default_rng(drawn)).tokens
         if isinstance(model, Polya):
-            sums, targets = (
-                letter_counts(sample[:, :-1], model.letters).astype(float),
-                np.eye(model.letters)[sample[:, -1]],
-            )
-            rows, times = np.unique(np.concatenate([sums, targets], axis=1), axis=0, return_counts=True)
-            sums, targets, weights = rows[:, : model.letters], rows[:, model.letters :], times / len(sample)
+            table = draw_table(sample, model.letters)
+            sums, targets, weights = table.contexts, table.blocks, table.weights
         else:
             sums, targets, weights = sample[:, :-1].sum(axis=1), sample[:, -1], np.full(len(sample), 1 / len(sample))
         found = head.fit(sums, targets, weights, tokens, np.random.default_rng(learning), letters=self.letters)
@@ -301,15 +297,8 @@ class TransferTask(FiniteTask):
             head, pretext = cast("PrototypeHead", learner), self.corrupted
             replaced = rng.random(len(tokens)) < self.corruption
             masked = np.where(replaced, rng.integers(model.letters, size=len(tokens)), tokens[:, -1])
-            rows, times = np.unique(
-                np.concatenate(
-                    [letter_counts(tokens[:, :-1], model.letters), np.eye(model.letters, dtype=int)[masked]], axis=1
-                ),
-                axis=0,
-                return_counts=True,
-            )
-            weights = rows[:, model.letters :] * times[:, None] / len(tokens)
-            represent, steps = head.fit(rows[:, : model.letters].astype(float), weights, stream), 0
+            table = draw_table(np.column_stack([tokens[:, :-1], masked]), model.letters)
+            represent, steps = head.fit(table.contexts, table.blocks * table.weights[:, None], stream), 0
         found_there = transfer(
             model, pretext, represent, np.array(self.task), spec.context, self.labels, np.random.default_rng(fresh)
         )

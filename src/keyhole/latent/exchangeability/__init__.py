@@ -1,9 +1,6 @@
 """Tests of exchangeability and of a latent variable, and what a representation of a sequence keeps of it."""
 
 from keyhole.latent.exchangeability.birthday import Birthday as Birthday
-from keyhole.latent.exchangeability.birthday import birthday_test as birthday_test
-from keyhole.latent.exchangeability.birthday import distinct_ceilings as distinct_ceilings
-from keyhole.latent.exchangeability.contraction import chernoff_information as chernoff_information
 from keyhole.latent.exchangeability.contraction import contraction_rate as contraction_rate
 from keyhole.latent.exchangeability.contraction import cumulative_regret as cumulative_regret
 from keyhole.latent.exchangeability.contraction import regret_ceiling as regret_ceiling
@@ -12,7 +9,6 @@ from keyhole.latent.exchangeability.definetti import finite_de_finetti_bound as 
 from keyhole.latent.exchangeability.definetti import largest_urn_distance as largest_urn_distance
 from keyhole.latent.exchangeability.definetti import pair_eigenvalue as pair_eigenvalue
 from keyhole.latent.exchangeability.definetti import position_floor as position_floor
-from keyhole.latent.exchangeability.definetti import urn_distance as urn_distance
 from keyhole.latent.exchangeability.extendibility import ExtendibilityTest as ExtendibilityTest
 from keyhole.latent.exchangeability.extendibility import extendibility_test as extendibility_test
 from keyhole.latent.exchangeability.extendibility import least_eigenvalue as least_eigenvalue
@@ -25,9 +21,7 @@ from keyhole.latent.exchangeability.permutations import binomial_limit as binomi
 from keyhole.latent.exchangeability.permutations import least_permutations as least_permutations
 from keyhole.latent.exchangeability.permutations import rejection_rate as rejection_rate
 from keyhole.latent.exchangeability.permutations import require_permutations as require_permutations
-from keyhole.latent.exchangeability.repeats import RepeatedSequences as RepeatedSequences
 from keyhole.latent.exchangeability.repeats import repeated_sequences as repeated_sequences
-from keyhole.latent.exchangeability.sufficiency import Information as Information
 from keyhole.latent.exchangeability.sufficiency import Representation as Representation
 from keyhole.latent.exchangeability.sufficiency import compare_representations as compare_representations
 from keyhole.latent.exchangeability.sufficiency import determines as determines

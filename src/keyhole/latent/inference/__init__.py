@@ -5,8 +5,6 @@ from keyhole.latent.inference.attentions import make_attention as make_attention
 from keyhole.latent.inference.attentions import make_attentions as make_attentions
 from keyhole.latent.inference.bias import ridge_bias as ridge_bias
 from keyhole.latent.inference.bias import softmax_floor as softmax_floor
-from keyhole.latent.inference.harmonics import eigenvalue as eigenvalue
-from keyhole.latent.inference.harmonics import multiplicity as multiplicity
 from keyhole.latent.inference.harmonics import multiplier as multiplier
 from keyhole.latent.inference.measure import IDENTITY as IDENTITY
 from keyhole.latent.inference.measure import Curve as Curve
@@ -21,12 +19,10 @@ from keyhole.latent.inference.problem import Regression as Regression
 from keyhole.latent.inference.problem import Settings as Settings
 from keyhole.latent.inference.problem import read_settings as read_settings
 from keyhole.latent.inference.problem import require_problem as require_problem
-from keyhole.latent.inference.prototypes import likelihood_attention as likelihood_attention
 from keyhole.latent.inference.prototypes import prototype_attention as prototype_attention
 from keyhole.latent.inference.rates import fit_slope as fit_slope
 from keyhole.latent.inference.rates import slope as slope
 from keyhole.latent.inference.schedules import PowerOfT as PowerOfT
-from keyhole.latent.inference.schedules import parse_schedule as parse_schedule
 from keyhole.latent.inference.schedules import vanishing_bandwidth as vanishing_bandwidth
 from keyhole.latent.inference.schedules import vanishing_rate as vanishing_rate
 from keyhole.latent.inference.smoothers import cme_weights as cme_weights

@@ -12,14 +12,12 @@ from keyhole.latent.kernels.families import Polynomial as Polynomial
 from keyhole.latent.kernels.families import linear_kernel as linear_kernel
 from keyhole.latent.kernels.families import sphere_kernel as sphere_kernel
 from keyhole.latent.kernels.kernel import Kernel as Kernel
-from keyhole.latent.kernels.pivoted_cholesky import Factor as Factor
 from keyhole.latent.kernels.pivoted_cholesky import factor as factor
 from keyhole.latent.kernels.sinks import Sink as Sink
 from keyhole.latent.kernels.sinks import attend_with_sink as attend_with_sink
 from keyhole.latent.kernels.sinks import gaussian_sink as gaussian_sink
 from keyhole.latent.kernels.sinks import polya_sink as polya_sink
 from keyhole.latent.kernels.sinks import sink_weight as sink_weight
-from keyhole.latent.kernels.smoothing import in_blocks as in_blocks
 from keyhole.latent.kernels.smoothing import smooth as smooth
 from keyhole.latent.kernels.smoothing import smooth_left_out as smooth_left_out
 from keyhole.latent.kernels.smoothing import smoothing_weights as smoothing_weights

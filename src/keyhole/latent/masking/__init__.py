@@ -1,7 +1,6 @@
 """Masked prediction with its exact risk, and the condition number of a downstream task."""
 
 from keyhole.latent.masking.condition import ConditionNumbers as ConditionNumbers
-from keyhole.latent.masking.condition import Head as Head
 from keyhole.latent.masking.condition import block_law as block_law
 from keyhole.latent.masking.condition import condition_numbers as condition_numbers
 from keyhole.latent.masking.condition import linear_head as linear_head
