@@ -11,6 +11,7 @@ from keyhole.attention.evaluation import safe_width as safe_width
 from keyhole.attention.evaluation import score_range as score_range
 from keyhole.attention.forward_pass import attend as attend
 from keyhole.attention.forward_pass import forward as forward
+from keyhole.attention.forward_pass import transform as transform
 from keyhole.attention.layers import Affine as Affine
 from keyhole.attention.layers import FeedForward as FeedForward
 from keyhole.attention.layers import LayerNorm as LayerNorm

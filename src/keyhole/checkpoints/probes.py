@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float, Shaped
-from keyhole.attention import Model, attend, embed_tokens
+from keyhole.attention import Model, embed_tokens, transform
 from keyhole.errors import CheckpointError
 
 # Allowed between our output, in double precision, and the original's, as a share of Σ|w_i x_i| + |b|, the terms that
@@ -63,7 +63,7 @@ def require_agreement(model: Model, probes: Any, readout: Float[np.ndarray, "out
     read = _read(model, probes, len(readout))
     worst, allowed, rounded = 0.0, 0.0, 0.0
     for index, (sequence, wanted) in enumerate(zip(read.inputs, read.decided, strict=True)):
-        row = _final_row(model, sequence)
+        row = np.asarray(transform(model.blocks, embed_tokens(model.embedding, sequence))[-1])
         terms = np.append(row if model.readout.norm is None else model.readout.norm(row), 1.0)
         rounding = 0.0 if len(readout) == 1 else _rounding(readout, terms)
         scale = float(np.abs(terms) @ np.abs(readout[-1] - (readout[0] if len(readout) == 2 else 0.0)))
@@ -117,14 +117,6 @@ def _untested(read: _Probes, allowed: float, rounded: float) -> str:
         f"the original model's outputs vary by {spread:.2g} only, and a deviation of {allowed:.2g} is allowed; give "
         "inputs on which its outputs differ more"
     )
-
-
-def _final_row(model: Model, sequence: Shaped[np.ndarray, "T"]) -> Float[np.ndarray, "d"]:
-    """Return the row of [CLS] after the only layer, before the read-out and its norm."""
-    wiring, rows = model.blocks[0].wiring, embed_tokens(model.embedding, sequence)
-    seen = wiring.enter(rows)
-    mixed = tuple(attend(head, seen, seen[-1:]) for head in model.blocks[0].heads)
-    return np.asarray(wiring.finish(rows[-1:], mixed)[0])
 
 
 def _read(model: Model, probes: Any, outputs: int) -> _Probes:
