@@ -19,7 +19,7 @@ from keyhole.checkpoints.probes import Agreement
 from keyhole.checkpoints.torch_encoder import _tested_words
 from keyhole.cli.app import app
 from keyhole.compiler.constructions import TheoremNorm
-from keyhole.compiler.export.stored import save_model
+from keyhole.compiler.export.model_file import save_model
 from keyhole.compiler.precision.verdicts import FormatVerdict
 from keyhole.errors import DataError
 from keyhole.latent.inference.attentions import make_attention

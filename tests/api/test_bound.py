@@ -15,7 +15,7 @@ from keyhole.boolean.families import conjunction
 from keyhole.bounds import DEEP, ROUTES, TABULATED, guarantee, pair_construction
 from keyhole.bounds.theorems.norm_fields import Dial
 from keyhole.compiler.constructions.additive import additive_plan
-from keyhole.compiler.export.stored import save_model
+from keyhole.compiler.export.model_file import save_model
 from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CheckpointError, DataError
 from keyhole.files.model import read_model, write_model

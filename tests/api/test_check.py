@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keyhole
-from keyhole.compiler.export.stored import dense_matrices, load_plan, save_model, tables
+from keyhole.compiler.export.model_file import dense_matrices, load_plan, save_model, tables
 from keyhole.errors import CheckpointError
 from keyhole.files.model import read_model, write_model
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import keyhole
 from keyhole.checkpoints.keyhole_tables import save_tabulated
 from keyhole.cli.app import app
-from keyhole.compiler.export.stored import save_model
+from keyhole.compiler.export.model_file import save_model
 from keyhole.errors import ArgumentError, AssumptionError, CheckpointError, DataError
 from keyhole.files.model import read_model, write_model
 

@@ -19,7 +19,7 @@ from keyhole.compiler.constructions.pairs import PairConstruction, PairLayout
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.constructions.registry import construction_of, register_construction, registered_constructions
 from keyhole.compiler.distractors import Distractor, add_distractor
-from keyhole.compiler.export.stored import save_model
+from keyhole.compiler.export.model_file import save_model
 from keyhole.compiler.norms import named_norms
 from keyhole.compiler.proof import prove
 from keyhole.errors import ArgumentError, CheckpointError, CompileError

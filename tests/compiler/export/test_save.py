@@ -4,7 +4,7 @@ import pytest
 
 import keyhole
 from keyhole.compiler import compiled as compiled_module
-from keyhole.compiler.export.stored import save_model
+from keyhole.compiler.export.model_file import save_model
 from keyhole.compiler.export.torch_source import torch_source
 from keyhole.errors import OutputError
 

@@ -8,16 +8,20 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.compiler import checking
 from keyhole.compiler import compiled as compiled_module
+from keyhole.compiler import inspection
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.distractors import Distractor, add_distractor
-from keyhole.compiler.export.stored import save_model
+from keyhole.compiler.export.model_file import save_model
 from keyhole.compiler.proof import prove
 from keyhole.files.model import FORMAT, read_model, write_model
 
-SHOWN = {"prove": checking, "judge_formats": compiled_module, "plan_profile": compiled_module}  # what shows, and where
+SHOWN = {
+    "prove": inspection,
+    "judge_formats": compiled_module,
+    "plan_profile": compiled_module,
+}  # what shows, and where
 OTHER = "proved optimal among all transformers, and secure"
 
 

@@ -18,7 +18,7 @@ from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.plan import Plan
 from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.distractors import add_distractor, read_distractors, remove_distractors
-from keyhole.compiler.export.stored import dense_matrices, description_of, load_plan, tables
+from keyhole.compiler.export.model_file import dense_matrices, description_of, load_plan, tables
 from keyhole.compiler.proof import prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CheckpointError, KeyholeError
