@@ -67,7 +67,7 @@ def test_a_watched_run_is_that_of_learn(watched):
     swept = learn("and:2", [6], schedule=schedule, execution=execution, settings=SMALL)
     assert swept.made == 0
     assert swept.sweep.rows[0].identity == answer.run.identity
-    assert len(runs(store=folder)) == 1
+    assert len(runs(store=folder).runs) == 1
 
 
 @pytest.mark.slow
