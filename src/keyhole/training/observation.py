@@ -1,4 +1,4 @@
-"""What the runner shows of a hidden function: a probe for readings, and a source of fresh samples.
+"""Access to a hidden function: a probe for readings, and a source of fresh samples.
 
 A learner never holds the function itself. One that takes readings is given an `Observer`, which draws a probe: inputs,
 labels, relevant positions and characters, as arrays. One that learns online is given a `SampleSource`. Neither is

@@ -18,7 +18,7 @@ MOST_SYMBOLS = 255  # a symbol is a byte, and 255 of them leave the padding its 
 
 @dataclass(frozen=True)
 class ProblemSize:
-    """What a learner is told of a problem beside its examples: how large it is, and nothing of what is hidden."""
+    """The size of a problem, which a learner gets beside its examples; nothing of it is hidden."""
 
     context: int  # T, positions of an input
     symbols: int  # A, the size of the alphabet
@@ -64,7 +64,7 @@ class Instance:
 
     @property
     def size(self) -> ProblemSize:
-        """What a learner may know of it."""
+        """Return the size, which a learner may use."""
         return ProblemSize(self.context, self.symbols, self.function.sparsity)
 
     def truth(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
@@ -104,7 +104,7 @@ class Instance:
         return Examples(examples.inputs, examples.labels, REDRAWS, accepted=False)
 
     def is_balanced(self, examples: Examples) -> bool:
-        """Whether 40 to 60 % of the labels are 1 and no irrelevant column repeats a relevant one."""
+        """Check that 40 to 60 % of the labels are 1 and that no irrelevant column repeats a relevant one."""
         if not 0.4 <= examples.labels.mean() <= 0.6:
             return False
         bits = self.letters[examples.inputs]
@@ -139,11 +139,11 @@ class Instance:
 
 @runtime_checkable
 class Task(Protocol):
-    """What can be learned: it draws its hidden part for a context length."""
+    """A task draws its hidden part for a context length."""
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """Return the name that a person types."""
 
     def record(self) -> dict[str, Any]:
         """Every field as plain values."""
@@ -194,7 +194,7 @@ class SparseTask:
 
     @property
     def is_random(self) -> bool:
-        """Whether every run draws a table of its own."""
+        """Return whether every run draws a table of its own."""
         return self.function.strip().startswith("random")
 
     def bits_law(self) -> Bernoulli:
@@ -235,7 +235,7 @@ class SparseTask:
 
 
 def task_from_record(record: Mapping[str, Any]) -> Task:
-    """The task that a record was made of; refused where it is no hidden function, since such a task makes its runs."""
+    """Make the task of a record; refuse one of pretraining, which has no hidden function."""
     if "pretraining" in record:
         raise ArgumentError(
             f"The run is one of pretraining ({record['pretraining']}), which hides no function of a context: "

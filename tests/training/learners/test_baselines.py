@@ -262,7 +262,7 @@ NO_CLASSIFIERS = {
 
 @pytest.mark.parametrize("kind", [kind for kinds in NO_CLASSIFIERS.values() for kind in kinds])
 def test_only_classifiers_are_learners(kind):
-    """What is no classifier of scikit-learn is refused when it is named, and when a record names it."""
+    """What is not a classifier of scikit-learn is refused when it is named, and when a record names it."""
     for named in (lambda: learner_named(f"sklearn:{kind}"), lambda: learner_from_record({"name": f"sklearn:{kind}"})):
         with pytest.raises(ArgumentError, match="sklearn:") as told:
             named()
@@ -276,7 +276,7 @@ def test_nothing_is_called_to_find_out_what_it_is(monkeypatch):
     called = []
     monkeypatch.setattr(sklearn.datasets, "clear_data_home", lambda *_, **__: called.append(1))
     for settings in ({}, {"data_home": "somewhere"}):
-        with pytest.raises(ArgumentError, match="is no classifier"):
+        with pytest.raises(ArgumentError, match="is not a classifier"):
             learner_from_record({"name": "sklearn:datasets.clear_data_home", "settings": settings})
     assert not called
 
@@ -286,7 +286,7 @@ def test_only_public_modules_are_imported(monkeypatch, module):
     """A module that scikit-learn does not list is not imported, for importing runs it."""
     imported = []
     monkeypatch.setattr("keyhole.training.learners.scikit.import_module", imported.append)
-    with pytest.raises(ArgumentError, match="is no classifier"):
+    with pytest.raises(ArgumentError, match="is not a classifier"):
         learner_named(f"sklearn:{module}.Anything")
     assert not imported
 
@@ -296,7 +296,7 @@ def test_a_name_that_was_not_looked_at_is_looked_at_before_it_is_made():
     instance, examples = drawn("and:2", 6, 50, 0)
     smuggled = Estimator("tree")
     object.__setattr__(smuggled, "kind", "datasets.load_iris")
-    with pytest.raises(ArgumentError, match="is no classifier"):
+    with pytest.raises(ArgumentError, match="is not a classifier"):
         fitted(smuggled, instance, examples)
 
 

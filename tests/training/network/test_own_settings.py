@@ -63,20 +63,20 @@ def test_no_setting_of_this_process_changes_a_number(expected, setting):
     assert getattr(jax.config, name) == value
 
 
+VARIABLES = {
+    "JAX_ENABLE_X64": "1",
+    "JAX_THREEFRY_PARTITIONABLE": "0",
+    "JAX_DEFAULT_PRNG_IMPL": "rbg",
+    "JAX_RANDOM_SEED_OFFSET": "3",
+    "JAX_DEBUG_NANS": "1",
+    "JAX_NUMPY_DTYPE_PROMOTION": "strict",
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {"JAX_ENABLE_X64": "1"},
-        {"JAX_THREEFRY_PARTITIONABLE": "0"},
-        {"JAX_DEFAULT_PRNG_IMPL": "rbg"},
-        {"JAX_RANDOM_SEED_OFFSET": "3", "JAX_DEBUG_NANS": "1", "JAX_NUMPY_DTYPE_PROMOTION": "strict"},
-    ],
-    ids=lambda variables: next(iter(variables)),
-)
-def test_no_variable_of_the_environment_changes_a_number(expected, variables):
+def test_no_variable_of_the_environment_changes_a_number(expected):
     """A process with the variables set trains networks of the same digests as this process."""
-    assert of_another_process(variables) == expected
+    assert of_another_process(VARIABLES) == expected
 
 
 @pytest.mark.slow

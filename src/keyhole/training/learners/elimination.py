@@ -19,7 +19,7 @@ class Conjunction:
     zeros: Int[np.ndarray, "b"]
 
     def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
-        """Whether every literal holds."""
+        """Return whether every literal holds."""
         bits = as_bits(inputs)
         return np.asarray(bits[:, self.ones].all(axis=1) & ~bits[:, self.zeros].any(axis=1))
 

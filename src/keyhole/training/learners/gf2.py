@@ -31,7 +31,7 @@ class ParityOf:
     negated: bool = False
 
     def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
-        """Whether an odd number of them is 1; negated, whether an even number is."""
+        """Return whether an odd number of them is 1; negated, whether an even number is."""
         return np.asarray(np.logical_xor.reduce(as_bits(inputs)[:, self.chosen], axis=1) ^ self.negated)
 
 

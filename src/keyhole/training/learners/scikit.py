@@ -119,8 +119,8 @@ def classifier(kind: str, settings: Mapping[str, Any]) -> Callable[..., Any]:
             made = getattr(import_module(f"sklearn.{module}"), name)
     if not (isinstance(made, type) and issubclass(made, BaseEstimator) and issubclass(made, ClassifierMixin)):
         raise ArgumentError(
-            f"sklearn:{kind} is no classifier of scikit-learn; use {', '.join(CLASSES)}, or a module and class such as "
-            "sklearn:neighbors.KNeighborsClassifier."
+            f"sklearn:{kind} is not a classifier of scikit-learn; use {', '.join(CLASSES)}, or a module and class such "
+            "as sklearn:neighbors.KNeighborsClassifier."
         )
     try:
         signature(made).bind(**settings)
@@ -131,7 +131,7 @@ def classifier(kind: str, settings: Mapping[str, Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _telling(name: str) -> Iterator[None]:
-    """What a classifier says against its settings or its data, as a sentence; one cut short by its limit is used."""
+    """Turn an error of scikit-learn into a sentence; use a classifier that stopped at its limit of iterations."""
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415  (imported by its learners only)
 
     try:

@@ -100,7 +100,7 @@ class TransformerSettings:
 
     @property
     def has_path_norm(self) -> bool:
-        """Whether no norm stands behind attention, so that the layer has a path norm P_∞ and bounds speak of it."""
+        """Return whether the layer has a path norm P_∞, which bounds need: no norm stands behind attention."""
         return not self.final_norm and (self.norm == "none" or (self.norm == "pre" and not self.hidden))
 
     def record(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ def padded_size(count: int, *, whole: bool) -> int:
 
 
 def block_rows(settings: TransformerSettings, context: int) -> int:
-    """How many sequences are evaluated at once: a power of two, so that few shapes are compiled."""
+    """Return the number of sequences that are evaluated at once: a power of two, so that few shapes are compiled."""
     one = (context + 1) * max(settings.heads * (context + 1), settings.hidden, settings.width)
     rows = 1
     while rows < BLOCK and 2 * rows * one <= AT_ONCE:

@@ -28,7 +28,7 @@ LEAD = 3.0  # nats: by how much less a symbol may score for its sum to give the 
 
 
 class Attended(NamedTuple):
-    """What the heads read at [CLS] of each sequence, side by side, and ln Σ_t exp(score) of each head."""
+    """The mixtures that the heads read at [CLS] of each sequence, side by side, and ln Σ_t exp(score) of each head."""
 
     read: Float[Array, "n d"]
     log_mass: Float[Array, "n H"]
@@ -37,20 +37,20 @@ class Attended(NamedTuple):
 def attend(
     settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None = None
 ) -> Attended:
-    """What the heads read; with a key, weights of attention are dropped at random."""
+    """Return the mixtures that the heads read; a key drops weights of attention at random."""
     if adds_rows(settings) and key is None:
         return _attend_places(settings, parameters, sequences)
     return _attend_pairs(settings, parameters, sequences, key)
 
 
 def spread_of_safety(settings: TransformerSettings, context: int) -> float:
-    """How widely the largest score of a sequence may lie for single precision to be safe; beyond it use a softmax."""
+    """Return the range of the largest score within which single precision is safe; beyond it use a softmax."""
     safe: float = safe_width(np.finfo(np.float32), context)
     return safe / 2 if adds_rows(settings) else safe
 
 
 def adds_rows(settings: TransformerSettings) -> bool:
-    """Whether attention reads plain sums of a symbol's and a position's vector."""
+    """Return whether attention reads plain sums of a symbol's and a position's vector."""
     return settings.norm != "pre"
 
 
@@ -188,7 +188,7 @@ shown_sums.defvjp(_shown_sums_forward, _shown_sums_backward)
 
 
 def _symbol_to_sum(scores: Float[Array, "2 H"]) -> tuple[Array, Array]:
-    """Whether it is enough to sum one of two symbols, and which."""
+    """Return whether it is enough to sum one of two symbols, and which."""
     lead = scores[1] - scores[0]
     least = jnp.stack([-lead.max(), lead.min()])  # by how much each scores more than the other, in its worst head
     return least.max() >= -LEAD, least.argmax()

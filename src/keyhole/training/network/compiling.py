@@ -37,7 +37,7 @@ class Program:
         self.shapes: set[tuple[tuple[int, ...], ...]] = set()
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the function gives."""
+        """Return the value of the function."""
         shapes = tuple(leaf.shape for leaf in jax.tree.leaves(arguments))
         if shapes in self.shapes:
             return self.jitted(*arguments)

@@ -139,7 +139,7 @@ def _attend(
     asking: Float[Array, "n Q d"],
     key: Array | None,
 ) -> Float[Array, "n Q d"]:
-    """What the heads read at each asking row, side by side; with a key, weights of attention are dropped."""
+    """Return the mixtures that the heads read at each query row, side by side; a key drops weights of attention."""
     n, heads = len(seen), (settings.heads, settings.width // settings.heads)
     query = (asking @ p["query"] + p["query_bias"]).reshape(n, -1, *heads)
     keys = (seen @ p["key"]).reshape(n, -1, *heads)
@@ -151,7 +151,7 @@ def _attend(
 
 
 def _mask(key: Array | None, chance: float, shape: tuple[int, ...]) -> Array | None:
-    """Which entries are kept; None: all."""
+    """Draw the entries to keep; None: all."""
     return None if key is None or not chance else jax.random.bernoulli(key, 1 - chance, shape)
 
 

@@ -16,7 +16,7 @@ PARITY, ROTATIONS = 0x1BD11BDA, ((13, 15, 26, 6), (17, 29, 16, 24))  # of Threef
 
 
 class Dropout(NamedTuple):
-    """What is dropped in one step, of a batch of n sequences."""
+    """The entries that one step drops, of a batch of n sequences."""
 
     attention: Bool[Array, "n d"] | None  # which entries of what attention adds are kept; None: all
     feedforward: Bool[Array, "n d"] | None
@@ -27,7 +27,7 @@ NO_DROPOUT = Dropout(None, None, None)
 
 
 def draw_dropout(settings: TransformerSettings, count: int, key: Array) -> Dropout:
-    """What is dropped in one step of so many sequences: masks that do not depend on the context, and a key."""
+    """Draw the dropout of one step: masks that do not depend on the context, and a key."""
     first, second = jax.random.split(key)
     shape, chance = (count, settings.width), 1 - settings.dropout
     fed = bool(settings.dropout and settings.hidden)
@@ -39,7 +39,7 @@ def draw_dropout(settings: TransformerSettings, count: int, key: Array) -> Dropo
 
 
 def quick_bernoulli(key: Array, chance: float, shape: tuple[int, ...]) -> Bool[Array, "..."]:
-    """What `jax.random.bernoulli` draws, bit for bit, in about a quarter of the time.
+    """Draw the bits of `jax.random.bernoulli`, in about a quarter of the time.
 
     jax compiles the rounds of the generator as a loop over whole arrays, which compiles sooner; spelt out they stay in
     registers. The upper 23 bits of a word are a number of [0, 1) in single precision, so whole numbers are compared.
@@ -67,7 +67,7 @@ def dropped(settings: TransformerSettings, rows: Array, kept: Array | None) -> A
 
 
 def kept_weights(settings: TransformerSettings, key: Array, shape: tuple[int, ...]) -> Float[Array, "..."]:
-    """What a weight of attention is multiplied by: 0 with the chance of dropout, else 1/(1 − that chance).
+    """Draw the factors of the weights of attention: 0 with the chance of dropout, else 1/(1 − that chance).
 
     There are many: sixteen random bits decide each, so that its chance is within 2⁻¹⁷ of the one asked for, and every
     bit of the generator is used. jax.random.bernoulli takes 32 of 64 bits for each, and three times as long.

@@ -93,7 +93,7 @@ def prepare(
     observer: Observer | None,
     context: int | None = None,
 ) -> tuple[Data, Observation | None, Array, Array]:
-    """What training has before its first step: data (sets padded to this context), a probe, keys of start and steps."""
+    """Return the data (a set padded to this context), the probe, and the random keys of the start and of the steps."""
     words = seed.generate_state(4)
     probe = draw_probe(observer, examples, np.random.default_rng(words[0]))
     start, walk = jax.random.split(random_key(int(words[1])))
@@ -160,7 +160,7 @@ def starting_state(settings: TransformerSettings, parameters: Parameters, contex
 
 
 def resting_moments(settings: TransformerSettings, parameters: Parameters) -> Any:
-    """What the optimizer remembers before the first step: zeros, made once, which nothing has to be compiled for."""
+    """Return the zeros that the optimizer starts from, without compiling anything for them."""
     return _zeros(settings, tuple((name, array.shape, str(array.dtype)) for name, array in parameters.items()))
 
 

@@ -20,11 +20,8 @@ MANY, FEW, LONG = 720, 256, 4096  # inputs answered in one call: many (a probe a
 
 def shape_of(settings: TransformerSettings) -> TransformerSettings:
     """The settings with everything that is traced blotted out: what decides the compiled program."""
-    most = -(-settings.steps // settings.every)
     penalised = float(settings.path_penalty > 0)
-    return replace(
-        settings, rate=1.0, decay=0.0, warmup=0, steps=most * settings.every, tolerance=0.0, path_penalty=penalised
-    )
+    return replace(settings, rate=1.0, decay=0.0, warmup=0, steps=settings.every, tolerance=0.0, path_penalty=penalised)
 
 
 def predictor_of(
@@ -86,7 +83,7 @@ def answers_to(
 
 
 def has_diverged(weights: dict[str, np.ndarray]) -> bool:
-    """Whether some weight is no longer a number."""
+    """Return whether some weight is not finite."""
     return not all(np.isfinite(array).all() for array in weights.values())
 
 

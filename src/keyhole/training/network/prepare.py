@@ -1,4 +1,4 @@
-"""What a training run looks at: a padded training set or tables of fresh samples, as arrays of jax, and a probe."""
+"""The data of a training run: a padded training set or tables of fresh samples, as arrays of jax, and a probe."""
 
 from typing import NamedTuple
 

@@ -48,7 +48,7 @@ def scores_of(settings: TransformerSettings, weights: Weights) -> Float[np.ndarr
 
 
 def read_scores(scores: Float[np.ndarray, "A T1 H"], first: Float[np.ndarray, "A T1 H"]) -> Row:
-    """How widely the largest score of a sequence can lie (`spread`), and the largest change since the first scores."""
+    """Return the range of the largest score of a sequence (`spread`), and the largest change since the first scores."""
     high, low = scores.max(axis=(0, 1)), scores.min(axis=0).max(axis=0)
     return {"spread": float((high - low).max()), "movement": float(np.abs(scores - first).max())}
 

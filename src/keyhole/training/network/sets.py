@@ -52,7 +52,7 @@ class TrainedSet:
         return self._read(tokens, lengths)[0]
 
     def states(self, tokens: np.ndarray, lengths: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
-        """What stands behind each layer at the place the network reads: a row per sequence."""
+        """Return the state behind each layer at the place that the network reads: a row per sequence."""
         return self._read(tokens, lengths)[1]
 
     @own_settings()

@@ -35,7 +35,7 @@ class Rates(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where training stands."""
+    """The weights, what the optimizer remembers, and the steps that are done."""
 
     parameters: Parameters
     moments: Any
@@ -43,7 +43,7 @@ class State(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """What is random in one step, or in each of several."""
+    """The random part of one step, or of each of several."""
 
     batch: Array  # rows of the training set, or the key of fresh samples
     dropout: Dropout
@@ -57,7 +57,7 @@ def draw_stretch(
     walk: Array,
     first: Int[Array, ""],
 ) -> Draw:
-    """What is random in the `every` steps from the first, of a training set of this size in batches of `count`."""
+    """Draw the random part of `every` steps from the first, for a training set of this size in batches of `count`."""
 
     def draw(step: Array) -> Draw:
         ahead, drop = jax.random.split(jax.random.fold_in(walk, step))
