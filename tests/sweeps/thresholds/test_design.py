@@ -124,11 +124,11 @@ def test_intervals_of_contexts_that_share_widths_cover():
     """Of six contexts: 90 % less three standard errors for each kind of curve, of all and of the third that ends first.
 
     Every interval lies within ±20 %, and there are fewer runs than where each context is alone: of the usual width
-    about 95 (`python bench/coverage.py`), with a standard error of some 3 over 60 contexts.
+    about 95 (`python bench/coverage.py`), with a standard error of some 4 over 30 contexts.
     """
     for place, (kind, make) in enumerate(SHARED.items()):
         rng, found = np.random.default_rng([4, place]), []
-        for _ in range(10):
+        for _ in range(5):
             middles = 40 * 8 ** rng.random(6)
             curves = [make(middle, number) for number, middle in enumerate(middles)]
             found += zip(middles, swept_together(curves, rng), strict=True)
