@@ -61,7 +61,12 @@ def to_residual(plan: Plan) -> ResidualBlock:
     gathered = [_gather(plan, head, f"head {h}") for h, head in enumerate(plan.heads)]
     widths = [len(part.names) for part in gathered]
     d, d_head, vocabulary = plan.dimension + sum(widths) + 1, max(widths), plan.layout.vocabulary()
-    _check_size(plan, d * (len(vocabulary) + plan.context + 1 + 4 * d_head * len(plan.heads) + 2 * plan.width))
+    numbers = d * (len(vocabulary) + plan.context + 1 + 4 * d_head * len(plan.heads) + 2 * plan.width)
+    if numbers > MAX_NUMBERS:
+        raise CompileError(
+            f"A residual block of context {plan.context} was asked for, whose dense matrices hold {numbers:.2g} "
+            f"numbers; at most {MAX_NUMBERS:.2g} are written. Use a shorter context, or the tables."
+        )
     names = [*plan.layout.directions(), *(name for part in gathered for name in part.names), "output"]
     query, key, value = (np.zeros((len(plan.heads), d, d_head)) for _ in range(3))
     output, inner, outer = np.zeros((len(plan.heads), d_head, d)), np.zeros((d, plan.width)), np.zeros((plan.width, d))
@@ -75,13 +80,17 @@ def to_residual(plan: Plan) -> ResidualBlock:
         inner[fresh : fresh + width] = part.rows
         fresh += width
     outer[:, -1] = plan.readout
+    position, embedding = np.zeros((plan.context + 1, d)), plan.layout.embedding()
+    if isinstance(embedding, AdditiveEmbedding):  # else tokens name their position
+        codes = embedding.positions.rows(0, plan.context, np.zeros(()))
+        position[:-1, : codes.shape[1]] = codes
     return ResidualBlock(
         directions=tuple(names),
         tokens=tuple(vocabulary),
         units=plan.units,
         paired=plan.layout.names_position,
         embed=np.eye(len(vocabulary), d, plan.dimension - len(vocabulary)),  # a unit vector for every token
-        position=_positions(plan, d),
+        position=position,
         query=query,
         key=key,
         value=value,
@@ -127,21 +136,3 @@ def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:
                 np.vstack([gathered.rows, row]),
             )
     return gathered
-
-
-def _positions(plan: Plan, d: int) -> np.ndarray:
-    """W_pos: the codes of the T positions; none for [CLS], and none at all where tokens name their position."""
-    positions = np.zeros((plan.context + 1, d))
-    embedding = plan.layout.embedding()
-    if isinstance(embedding, AdditiveEmbedding):
-        codes = embedding.positions.rows(0, plan.context, np.zeros(()))
-        positions[:-1, : codes.shape[1]] = codes
-    return positions
-
-
-def _check_size(plan: Plan, numbers: int) -> None:
-    if numbers > MAX_NUMBERS:
-        raise CompileError(
-            f"A residual block of context {plan.context} was asked for, whose dense matrices hold {numbers:.2g} "
-            f"numbers; at most {MAX_NUMBERS:.2g} are written. Use a shorter context, or the tables."
-        )
