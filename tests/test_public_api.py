@@ -10,10 +10,11 @@ from types import ModuleType
 import pytest
 
 import keyhole
+from keyhole.on_demand import homes
 
 SCRIPT = Path(__file__).parent / "public_api.py"
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("own_*.py"))
-HOMES = keyhole._homes()
+HOMES = homes(keyhole.__file__)
 PACKAGES = {name for name, home in HOMES.items() if home == "keyhole"}
 FUNCTIONS = sorted(name for name in HOMES if name.islower() and name not in PACKAGES)
 

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 import typer
@@ -45,3 +47,14 @@ def test_every_command_has_a_short_line():
     shown = CliRunner().invoke(app, ["--help"]).stdout
     assert "..." not in shown.split("Commands:")[1]
     assert sorted(re.findall(r"^  ([a-z]+)  ", shown.split("Commands:")[1], re.MULTILINE)) == COMMANDS
+
+
+@pytest.mark.slow
+def test_help_imports_nothing_that_computes():
+    """The list of commands is printed without numpy, without charts and without the packages that compute."""
+    program = (
+        "import sys; from typer.testing import CliRunner; from keyhole.cli.app import app\n"
+        "CliRunner().invoke(app, ['--help']); print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "scipy", "jax", "altair", "keyhole.api.result", "keyhole.boolean"} & set(loaded)
