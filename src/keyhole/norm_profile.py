@@ -233,28 +233,28 @@ def _least(block: BlockNorms) -> float:
     )
 
 
-def _smallest(found: MatrixNorms) -> float:
+def _smallest(matrix: MatrixNorms) -> float:
     """Lower bound on the smallest singular value, allowing for rounding of the norms."""
-    frobenius, spectral = found.frobenius * (1 - ROUNDING), found.spectral * (1 + ROUNDING)
-    return sqrt(max(0.0, frobenius**2 - (found.columns - 1) * spectral**2))
+    frobenius, spectral = matrix.frobenius * (1 - ROUNDING), matrix.spectral * (1 + ROUNDING)
+    return sqrt(max(0.0, frobenius**2 - (matrix.columns - 1) * spectral**2))
 
 
-def _matrix_faults(found: MatrixNorms, where: str) -> Iterator[str]:
+def _matrix_faults(matrix: MatrixNorms, where: str) -> Iterator[str]:
     """Contradictions among the norms of one matrix."""
-    rows, columns = sqrt(found.rows), sqrt(found.columns)
+    rows, columns = sqrt(matrix.rows), sqrt(matrix.columns)
     for low, high_name, high in (
-        ("spectral", "frobenius", found.frobenius),
-        ("frobenius", "√rank · spectral", min(rows, columns) * found.spectral),
-        ("frobenius", "columns21", found.columns21),
-        ("frobenius", "rows21", found.rows21),
-        ("columns21", "entries11", found.entries11),
-        ("rows21", "entries11", found.entries11),
-        ("columns21", "√columns · frobenius", columns * found.frobenius),
-        ("rows21", "√rows · frobenius", rows * found.frobenius),
-        ("entries11", "√rows · columns21", rows * found.columns21),
-        ("entries11", "√columns · rows21", columns * found.rows21),
+        ("spectral", "frobenius", matrix.frobenius),
+        ("frobenius", "√rank · spectral", min(rows, columns) * matrix.spectral),
+        ("frobenius", "columns21", matrix.columns21),
+        ("frobenius", "rows21", matrix.rows21),
+        ("columns21", "entries11", matrix.entries11),
+        ("rows21", "entries11", matrix.entries11),
+        ("columns21", "√columns · frobenius", columns * matrix.frobenius),
+        ("rows21", "√rows · frobenius", rows * matrix.frobenius),
+        ("entries11", "√rows · columns21", rows * matrix.columns21),
+        ("entries11", "√columns · rows21", columns * matrix.rows21),
     ):
-        yield from _above(where, (low, getattr(found, low)), (high_name, high))
+        yield from _above(where, (low, getattr(matrix, low)), (high_name, high))
 
 
 def _above(where: str, low: tuple[str, float], high: tuple[str, float]) -> Iterator[str]:

@@ -200,9 +200,9 @@ def _one_hot_product(batch: Array, table: Array) -> Float[Any, "n columns"]:
     total: Array = 0
     for start, stop in _blocks(batch, symbols):
         part = batch[:, start:stop]
-        shown = xp.concat([xp.astype(part == symbol, table.dtype) for symbol in range(symbols)], axis=1)
+        one_hot = xp.concat([xp.astype(part == symbol, table.dtype) for symbol in range(symbols)], axis=1)
         rows = xp.reshape(xp.permute_dims(table[start:stop, :, :], (1, 0, 2)), (-1, columns))
-        total = total + shown @ rows
+        total = total + one_hot @ rows
     return total
 
 

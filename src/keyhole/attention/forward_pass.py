@@ -19,8 +19,8 @@ def attend(head: Head, tokens: Float[Any, "*batch T d"], queries: Float[Any, "*b
 
 def apply_block(block: Block, rows: Float[Any, "*batch T d"]) -> Float[Any, "*batch T d_out"]:
     """One layer at every row, each row being a query over all rows."""
-    seen = block.wiring.enter(rows)
-    return block.wiring.finish(rows, tuple(attend(head, seen, seen) for head in block.heads))
+    entered = block.wiring.enter(rows)
+    return block.wiring.finish(rows, tuple(attend(head, entered, entered) for head in block.heads))
 
 
 def transform(blocks: tuple[Block, ...], rows: Float[Any, "*batch T d"]) -> Float[Any, "*batch T d_out"]:

@@ -144,11 +144,11 @@ def _head_norms(block: Block, index: int, query: Array | None, *, biased: bool) 
     value = _with_bias(_affine(head), row=biased)
     after = output_slice(block, index) if _folded(block) else None
     temperature, score = _temperature(head), _score_norms(_bilinear(head), biased=biased)
-    asked = None if query is None else float(np.linalg.norm(numbers_of(_bilinear(head).folded(query)[0])))
+    length = None if query is None else float(np.linalg.norm(numbers_of(_bilinear(head).folded(query)[0])))
     return HeadNorms(
         score=replace(score, **{name: getattr(score, name) / temperature for name in SIZES}),
         value=matrix_norms(value) if after is None else product_norms(value, after.T),
-        query=None if asked is None else asked / temperature,
+        query=None if length is None else length / temperature,
     )
 
 

@@ -62,15 +62,15 @@ class FactoredScore:
         """Scores of shape (…, queries, tokens)."""
         xp = array_namespace(tokens)
         keys = tokens @ self.key if self.key_bias is None else tokens @ self.key + self.key_bias
-        return self._asked(queries) @ xp.matrix_transpose(keys)
+        return self._projected(queries) @ xp.matrix_transpose(keys)
 
     def folded(self, query: Float[Any, "d"]) -> tuple[Float[Any, "d"], Array]:
         """The vector q and the number c with which the score of one fixed query is x ↦ xᵀq + c: no keys."""
         xp = array_namespace(query)
-        asked = self._asked(query)
-        shift = 0 * asked[0] if self.key_bias is None else xp.sum(self.key_bias * asked)
-        return self.key @ asked, shift
+        projected = self._projected(query)
+        shift = 0 * projected[0] if self.key_bias is None else xp.sum(self.key_bias * projected)
+        return self.key @ projected, shift
 
-    def _asked(self, queries: Array) -> Array:
-        asked = queries @ self.query if self.query_bias is None else queries @ self.query + self.query_bias
-        return asked / math.sqrt(self.query.shape[1])
+    def _projected(self, queries: Array) -> Array:
+        projected = queries @ self.query if self.query_bias is None else queries @ self.query + self.query_bias
+        return projected / math.sqrt(self.query.shape[1])

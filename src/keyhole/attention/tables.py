@@ -125,8 +125,8 @@ def _tabulated_head(head: Head, embedding: Embedding, wiring: Wiring) -> Tabulat
         return TabulatedHead(scores, values, cls_score, cls_value, head.normaliser, head.activation)
     parts = []
     for start, stop in embedding.blocks():
-        seen = wiring.enter(embedding.rows(start, stop))
-        flat = xp.reshape(seen, (-1, embedding.width))
+        entered = wiring.enter(embedding.rows(start, stop))
+        flat = xp.reshape(entered, (-1, embedding.width))
         shape = (stop - start, embedding.symbols)
         score = xp.reshape(head.score(flat, query[None, :])[0, :], shape)
         parts.append((score, xp.reshape(head.value(flat), (*shape, -1))))

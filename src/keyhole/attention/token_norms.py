@@ -20,8 +20,8 @@ def radii(embedding: Embedding, wiring: Wiring) -> tuple[float, float, float | N
     query = float(np.linalg.norm(cls))
     radius = query
     for start, stop in embedding.blocks():
-        seen = numbers_of(wiring.enter(embedding.rows(start, stop)))
-        radius = max(radius, float(np.linalg.norm(seen, axis=-1).max()))
+        entered = numbers_of(wiring.enter(embedding.rows(start, stop)))
+        radius = max(radius, float(np.linalg.norm(entered, axis=-1).max()))
     if embedding.tokens * embedding.symbols + 1 > PAIRS:
         return radius, query, None
     rows = numbers_of(wiring.enter(embedding.rows(0, embedding.tokens)))

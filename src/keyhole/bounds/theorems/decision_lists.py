@@ -125,8 +125,8 @@ def any_law_lists(spread: float, literals: int, samples: float, symbols: int = 2
                out is at most η_D on every input (`absence`).
     Source     Ours (Theorem L).
 
-    >>> found = any_law_lists(4.0, 2001, 1e6)
-    >>> round(found.value, 7), found.depth
+    >>> lists = any_law_lists(4.0, 2001, 1e6)
+    >>> round(lists.value, 7), lists.depth
     (0.0743399, 275)
     """
     nats = _nats_per_ring(norm("the spread R", spread), whole("the alphabet", symbols))
@@ -151,8 +151,8 @@ def product_law_lists(least_probability: float, literals: int, samples: float) -
                the sample is at most the largest of N^D frequencies (`largest_frequency`).
     Source     Ours (Theorem L).
 
-    >>> found = product_law_lists(0.5, 2001, 1e6)
-    >>> round(found.value, 7), found.depth
+    >>> lists = product_law_lists(0.5, 2001, 1e6)
+    >>> round(lists.value, 7), lists.depth
     (0.0142671, 10)
     """
     p = probability(least_probability)
@@ -194,7 +194,7 @@ def _least(at: Callable[[int], Lists], deepest: int) -> Lists:
         third = (high - low) // 3
         left, right = low + third, high - third
         low, high = (low, right) if at(left).terms <= at(right).terms else (left, high)
-    return min((at(depth) for depth in range(low, high + 1)), key=lambda found: found.terms)
+    return min((at(depth) for depth in range(low, high + 1)), key=lambda lists: lists.terms)
 
 
 def list_complexity(profile: NormProfile, samples: Real) -> Complexity:
@@ -242,10 +242,10 @@ def product_list_complexity(profile: NormProfile, samples: Real) -> Complexity:
     return _layer_complexity(layer, lists, INDEPENDENT, parts).assuming(drawn)
 
 
-def _layer_complexity(layer: FixedQueryLayer, found: Lists, lemma: Lemma, parts: tuple[Step, ...]) -> Complexity:
+def _layer_complexity(layer: FixedQueryLayer, lists: Lists, lemma: Lemma, parts: tuple[Step, ...]) -> Complexity:
     """The complexity of a layer from that of one head with values within ±1."""
-    given = (("N", float(found.literals)), ("D", float(found.depth)))
-    lists = Step("lists of D literals", found.chosen, MASSART, given, (), found.chosen / found.terms)
-    head = Step("one head R_m(G)", found.value, lemma, given, (lists, *parts))
-    value = layer.factor * found.value
+    given = (("N", float(lists.literals)), ("D", float(lists.depth)))
+    chosen = Step("lists of D literals", lists.chosen, MASSART, given, (), lists.chosen / lists.terms)
+    head = Step("one head R_m(G)", lists.value, lemma, given, (chosen, *parts))
+    value = layer.factor * lists.value
     return Complexity(value, Step("complexity R_m", value, THEOREM_L, layer.inputs, (head,)), layer.conditions)

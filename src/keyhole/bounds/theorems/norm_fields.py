@@ -59,8 +59,8 @@ def _dials(
         layer = f" of layer {b + 1}" if len(profile.blocks) > 1 else ""
         for h, head in enumerate(block.heads):
             where = layer + (f", head {h + 1}" if len(block.heads) > 1 else "")
-            asked = {way: label for way, label in heads.items() if way != QUERY or head.query is not None}
-            dials += [Dial(("blocks", b, "heads", h, *way), label + where) for way, label in asked.items()]
+            given = {way: label for way, label in heads.items() if way != QUERY or head.query is not None}
+            dials += [Dial(("blocks", b, "heads", h, *way), label + where) for way, label in given.items()]
         if block.output is not None:
             names = {"spectral": "‖W_C‖₂", "columns21": "‖W_C‖₂₁"}
             ends += [Dial(("blocks", b, "output", norm), names[norm] + layer) for norm in outputs]

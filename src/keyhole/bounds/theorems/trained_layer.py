@@ -71,9 +71,9 @@ def layer_guarantee(
             "A bound for this layer needs the spread R of its scores, or the law of its inputs: give one."
         )
     share = failure(delta) / (len(groups) if measured else 1)
-    asked = (
+    guarantees = (
         guarantee(route, profile, samples, delta=delta, spent=share, loss=loss, two_sided=two_sided, measured=measured)
         for group in groups
         for route in group
     )
-    return min(asked, key=lambda stated: stated.value)
+    return min(guarantees, key=lambda stated: stated.value)
