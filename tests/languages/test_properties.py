@@ -166,8 +166,6 @@ def test_an_automaton_from_a_file(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        '{"start": 0, "accepting": [0], "moves": [{"a": 0, "b": 0, "a": 0}]}',
-        '{"start": 0, "start": 0, "accepting": [0], "moves": [{"a": 0, "b": 0}]}',
         '{"start": 0, "accepting": "", "moves": [{"a": 0, "b": 0}]}',
         '{"start": 0, "accepting": {}, "moves": [{"a": 0, "b": 0}]}',
         '{"start": 0, "accepting": [0], "moves": {"a": 0}}',
@@ -179,8 +177,8 @@ def test_an_automaton_from_a_file(tmp_path):
     ],
 )
 def test_an_automaton_with_anything_else_in_its_file_is_refused(tmp_path, text):
-    """An entry twice, words for lists, states that are not there, entries that nothing reads: each is refused."""
+    """Words for lists, states that are not there, entries that nothing reads: each is refused."""
     path = tmp_path / "automaton.json"
     path.write_text(text)
-    with pytest.raises(FormulaError, match=r"written twice|nothing else"):
+    with pytest.raises(FormulaError, match="nothing else"):
         read_property(f"automaton:{path}", ("a", "b"))

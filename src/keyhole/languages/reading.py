@@ -49,10 +49,10 @@ def read_property(text: str, alphabet: Alphabet) -> Property | None:
 def read_automaton(path: Path, alphabet: Alphabet) -> Automaton:
     """A complete deterministic automaton from JSON: {"start": 0, "accepting": [1], "moves": [{"a": 1, "b": 0}, …]}.
 
-    Whatever else the file holds, and an entry that is written twice, is refused.
+    A file with anything else is refused.
     """
     try:
-        described: Any = json.loads(path.read_bytes(), object_pairs_hook=_entries)
+        described: Any = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise FormulaError(f"The automaton {str(path)!r} cannot be read: {error}.") from error
     try:
@@ -75,15 +75,6 @@ def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError(value)
     return value
-
-
-def _entries(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The entries of an object of JSON, none of them written twice."""
-    entries = dict(pairs)
-    if len(entries) < len(pairs):
-        twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
-        raise ValueError(f"{twice!r} is written twice in one object")
-    return entries
 
 
 def _exactly(entries: Any, names: Sequence[str]) -> list[Any]:

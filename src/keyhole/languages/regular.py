@@ -6,6 +6,7 @@ possessive quantifiers, ranges and escapes are not taken. States are derivatives
 was read.
 """
 
+import re
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -227,26 +228,22 @@ class _Parser:
         return expression
 
     def _counted(self, inner: Expression) -> Expression:
-        end = self.text.find("}", self.at)
-        least, comma, most = self.text[self.at : end].partition(",") if end >= 0 else ("", "", "")
-        if not f"{least}{most}".isascii() or not least.isdecimal() or (most and not most.isdecimal()):
-            self._refuse("{ needs one or two whole numbers, as in {2} or {2,4}")
-        low, high = (self._copies(number) for number in (least, most or least))
+        match = re.compile(r"0*([0-9]{1,4})(,0*([0-9]{0,4}))?}").match(self.text, self.at)
+        if match is None:
+            self._refuse(f"{{ needs one or two whole numbers of {MOST_COPIES} at most, as in {{2}} or {{2,4}}")
+        least, comma, most = match.groups()
+        low, high = int(least), int(most or least)
+        if max(low, high) > MOST_COPIES:
+            self._refuse(f"{{ counts to {MOST_COPIES} at most")
         if low > high:
             self._refuse(f"{{{low},{high}}} must count upwards")
-        self.at = end + 1
+        self.at = match.end()
         expression: Expression = repeat(inner) if comma and not most else EMPTY
         for _ in range(high - low):
             expression = either(EMPTY, sequence(inner, expression))
         for _ in range(low):
             expression = sequence(inner, expression)
         return expression
-
-    def _copies(self, number: str) -> int:
-        digits = number.lstrip("0") or "0"
-        if len(digits) > len(str(MOST_COPIES)) or int(digits) > MOST_COPIES:
-            self._refuse(f"{{ counts to {MOST_COPIES} at most")
-        return int(digits)
 
     def _atom(self) -> Expression:
         if self._take("("):
@@ -291,4 +288,6 @@ class _Parser:
         return False
 
     def _refuse(self, complaint: str) -> NoReturn:
-        raise FormulaError(f"The regular expression {self.text!r} cannot be read at place {self.at + 1}: {complaint}.")
+        raise FormulaError(
+            f"The regular expression {self.text[:80]!r} cannot be read at place {self.at + 1}: {complaint}."
+        )
