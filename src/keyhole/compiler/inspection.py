@@ -177,7 +177,7 @@ def _norms(evidence: _Evidence) -> str:
 def _formats(evidence: _Evidence) -> str:
     """Settle each number format anew."""
     evidence.compare(FORMATS)
-    return ", ".join(f"{name}: {outcome}" for name, outcome in evidence.compiled.formats.items())
+    return "; ".join(f"{name}: {outcome}" for name, outcome in evidence.compiled.formats.items())
 
 
 def _description(evidence: _Evidence) -> str:
