@@ -124,15 +124,15 @@ def _model(described: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Ta
         residual=described["residual"],
         placement=described["placement"],
         projected=described["projected"],
-        output=_affine_in(arrays, "output", described["output"]),
+        output=_affine_in(arrays, "output", described["output"] is True),
         attention_norm=_norm_in(arrays, "attention_norm", described["attention_norm"]),
         feedforward_norm=_norm_in(arrays, "feedforward_norm", described["feedforward_norm"]),
         feedforward=None
         if fed is None
         else FeedForward(
-            _affine_in(arrays, "inner", fed["inner"]),
+            _affine_in(arrays, "inner", fed["inner"] is True),
             ACTIVATIONS[fed["activation"]],
-            _affine_in(arrays, "outer", fed["outer"]),
+            _affine_in(arrays, "outer", fed["outer"] is True),
         ),
     )
     readout = ReadOut(
