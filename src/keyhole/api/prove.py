@@ -11,11 +11,9 @@ from keyhole.api.result import Result
 from keyhole.api.trained_run import TrainedRun
 from keyhole.attention import Model, Tabulated
 from keyhole.boolean import SymbolLaw, biased_bits, uniform_law
-from keyhole.boolean.fitting import Sample
 from keyhole.checkpoints import is_tabulated, load_tabulated, save_tabulated
 from keyhole.decimals import at_most, chance, margin, percent, surely
 from keyhole.errors import ArgumentError, CheckpointError
-from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.model import is_ours, read_model, read_weights
 from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
@@ -27,6 +25,7 @@ from keyhole.verdicts import CertificateStatus
 
 if TYPE_CHECKING:
     from keyhole.api.target_verdict import TargetVerdict
+    from keyhole.boolean.fitting import Sample
     from keyhole.compiler import Compiled
     from keyhole.compiler.constructions import Plan
     from keyhole.prover import WrongShare
@@ -500,7 +499,9 @@ def _law(tables: Tabulated, bias: float | None) -> SymbolLaw:
     return biased_bits(float(bias))
 
 
-def _sample(data: Data | None) -> Sample | None:
+def _sample(data: Data | None) -> "Sample | None":
     if data is None:
         return None
+    from keyhole.files.data import as_sample, read_labelled
+
     return read_labelled(Path(data)) if isinstance(data, str | Path) else as_sample(*data)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from keyhole.attention import Evaluator, Tabulated
 from keyhole.boolean import uniform_law
-from keyhole.boolean.fitting import Sample
 from keyhole.errors import AssumptionError
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover.certificate import ModelCertificate, Terms
@@ -16,14 +16,17 @@ from keyhole.prover.proof.tables import Drift
 from keyhole.prover.proof.verification import Verification
 from keyhole.prover.sample.disagreement import sampled_disagreement
 
+if TYPE_CHECKING:
+    from keyhole.boolean.fitting import Sample
+
 
 def certificate_of(
     model: Tabulated,
-    sample: Sample | None = None,
+    sample: "Sample | None" = None,
     *,
     drifts: Sequence[Drift] | None = None,
     of_weights: bool = True,
-    held_out: Sample | None = None,
+    held_out: "Sample | None" = None,
     terms: Terms | None = None,
     watch: Watch = ignore,
 ) -> ModelCertificate:

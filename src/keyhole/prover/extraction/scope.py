@@ -9,7 +9,6 @@ from array_api_compat import is_array_api_obj
 
 from keyhole.attention import Model, Softmax, Tabulated, dense, is_safe, numbers_of, saves_rows, tabulate
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.prover.extraction.drift import drifts_of, is_exact_enough, require_exact_enough
 from keyhole.prover.proof.tables import Drift
 
 LONGEST = 20_000  # positions; inputs are drawn in full
@@ -66,6 +65,8 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
         nearer, moved = nearer_tables(tables)
         _require_safe(nearer)
         return CertifiableModel(nearer, moved, of_weights=False)
+    from keyhole.prover.extraction.drift import drifts_of, is_exact_enough  # noqa: PLC0415  (not of tables)
+
     if is_safe(tabulated):
         drifts = drifts_of(in_format(model), tabulated)
         if is_exact_enough(drifts, tabulated):
@@ -75,6 +76,7 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
 
 def _in_more_bits(model: Model, tabulated: Tabulated) -> CertifiableModel:
     """A model whose tables in doubles say too little, by way of tables in as many bits as it takes."""
+    from keyhole.prover.extraction.drift import drifts_of, require_exact_enough  # noqa: PLC0415  (hardly ever)
     from keyhole.prover.extraction.exact_tables import exact_tables  # noqa: PLC0415  (hardly ever)
 
     tables, drifts = exact_tables(model, tabulated) or (tabulated, drifts_of(model, tabulated))

@@ -19,7 +19,6 @@ from keyhole.boolean import Junta
 from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace
-from keyhole.prover.proof.attack import descend
 from keyhole.prover.proof.fractional_minimum import view
 from keyhole.prover.proof.lower_bound import Bounds, bound
 from keyhole.prover.proof.tables import (
@@ -141,6 +140,8 @@ class _Search:
                 self.margin = min(self.margin, low)
                 continue
             if attack:
+                from keyhole.prover.proof.attack import descend  # noqa: PLC0415  (only where a bound settles nothing)
+
                 point = descend(self.tables, self.tail, bounds.worst[index], parts.fixed[index], signs[index])
                 counterexample = self._counterexample(
                     point, trace(self.tail, outputs(self.tables, point[None])).output[0], cell

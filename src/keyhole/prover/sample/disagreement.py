@@ -11,7 +11,6 @@ import numpy as np
 from keyhole.attention import Evaluator
 from keyhole.boolean import Junta, SymbolLaw
 from keyhole.bounds import Real
-from keyhole.bounds.finite import held_out_ceiling
 from keyhole.decimals import at_most, chance
 
 FRESH = 10**6
@@ -50,6 +49,8 @@ def sampled_disagreement(
     Proof      Disagreements are independent trials; invert the lower tail.
     Source     Textbook (Clopper and Pearson, one side).
     """
+    from keyhole.bounds.finite import held_out_ceiling  # noqa: PLC0415  (only without a proof)
+
     rng = np.random.default_rng([seed, 2])
     tokens, count = evaluator.model.tokens, 0
     step = max(1, BLOCK // tokens)
