@@ -10,7 +10,6 @@ from keyhole.latent.models.conjugate import BetaBernoulli as BetaBernoulli
 from keyhole.latent.models.conjugate import GaussianLocation as GaussianLocation
 from keyhole.latent.models.conjugate import Polya as Polya
 from keyhole.latent.models.finite import FiniteLatent as FiniteLatent
-from keyhole.latent.models.finite import FiniteLatentWithMeans as FiniteLatentWithMeans
 from keyhole.latent.models.finite import FiniteModel as FiniteModel
 from keyhole.latent.models.finite import count_vectors as count_vectors
 from keyhole.latent.models.finite import counts_of as counts_of

@@ -1,10 +1,9 @@
 """A latent with finitely many values: Bayes' rule is a softmax of pooled log-likelihoods.
 
-A new model of this kind is two functions: how tokens are drawn given the latent, and their log-likelihood under every
-latent. Posterior, statistic and risk follow.
+The posterior follows from the log-likelihood of a token under every latent value.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, islice
@@ -36,10 +35,15 @@ from keyhole.latent.models.without_keys import ModelWithoutKeys, one_hot
 MOST_COUNTS = 200_000  # count vectors that are summed
 
 
-class FiniteLatent(ABC):
-    """A model whose latent is one of m values, with prior p."""
+class FiniteLatent(ModelWithoutKeys):
+    """A model whose latent is one of m values, with prior p.
+
+    A new model of this kind gives four things: the draw of tokens given the latent, their log-likelihood under every
+    latent value, and the mean and the spread of a token under each.
+    """
 
     prior: Float[Any, "m"]
+    attentions = ("softmax", "sink", "prototypes")
 
     @abstractmethod
     def draw(self, latents: Int[Any, "n"], length: int, rng: np.random.Generator) -> Tokens:
@@ -48,6 +52,16 @@ class FiniteLatent(ABC):
     @abstractmethod
     def log_likelihood(self, tokens: Tokens) -> Float[Any, "n T m"]:
         """The logarithm of P(token | z) for every token and every latent value z; −∞ where it cannot be."""
+
+    @property
+    @abstractmethod
+    def latent_means(self) -> Float[Any, "m k"]:
+        """E[x | z] for every latent value."""
+
+    @property
+    @abstractmethod
+    def latent_spreads(self) -> Float[Any, "m"]:
+        """Var(x | z) for every latent value, summed over coordinates."""
 
     def sample(self, n: int, length: int, rng: Rng) -> Draw:
         """Draw a latent from the prior for each sequence, then its tokens."""
@@ -77,25 +91,6 @@ class FiniteLatent(ABC):
         [[0.714286, 0.285714]]
         """
         return Softmax()(self.log_posterior(tokens))
-
-
-class FiniteLatentWithMeans(FiniteLatent, ModelWithoutKeys):
-    """A finite latent whose tokens have means, which attention estimates.
-
-    A new model of this kind adds two things: the mean and the spread of a token under every latent value.
-    """
-
-    @property
-    @abstractmethod
-    def latent_means(self) -> Float[Any, "m k"]:
-        """E[x | z] for every latent value."""
-
-    @property
-    @abstractmethod
-    def latent_spreads(self) -> Float[Any, "m"]:
-        """Var(x | z) for every latent value, summed over coordinates."""
-
-    attentions = ("softmax", "sink", "prototypes")
 
     @property
     def pooling(self) -> Pooling:
@@ -129,7 +124,7 @@ class FiniteLatentWithMeans(FiniteLatent, ModelWithoutKeys):
 
 
 @dataclass(frozen=True)
-class FiniteModel(FiniteLatentWithMeans):
+class FiniteModel(FiniteLatent):
     """Letters: P(token = v | z) = A[v, z], and P(z) = p[z]."""
 
     emission: Float[Any, "V m"]  # A: columns sum to 1

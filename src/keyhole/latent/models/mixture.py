@@ -15,12 +15,12 @@ from keyhole.latent.models.base import (
     require_probabilities,
     require_vectors,
 )
-from keyhole.latent.models.finite import FiniteLatentWithMeans
+from keyhole.latent.models.finite import FiniteLatent
 from keyhole.latent.models.registry import register_model
 
 
 @dataclass(frozen=True)
-class GaussianMixture(FiniteLatentWithMeans):
+class GaussianMixture(FiniteLatent):
     """Given z, a token falls in cluster c with chance W[c, z] and is then N(μ_c, σ²I).
 
     With W the identity every sequence has one cluster of its own.
