@@ -146,11 +146,16 @@ class Bound(Result):
         show.table({"theorem": "<", "gap ≤": ">", "": "<", **needed}, rows)
 
     def _explain(self, show: Show) -> None:
-        """Every derivation, the effect of halving each norm, the theorems that do not apply, and the rivals."""
+        """Every derivation, their lemmas, the theorems that do not apply, and the rivals."""
         show.line(MEANING)
+        lemmas: dict[str, Step] = {}
         for stated in self.guarantees:
             show.line()
             _say_derivation(show, stated)
+            lemmas |= {step.lemma: step for _, _, step in stated.derivation.walk()}
+        show.line()
+        for name, step in lemmas.items():
+            show.line(f"{name}: {step.formula}   {step.source}", hang=4)
         for grown in self.growth:
             show.line(f"{grown.theorem}, norms {grown.norms}: limit of the exponent {grown.limit}")
         if self.refused:
@@ -187,17 +192,13 @@ class Bound(Result):
 
 
 def _say_derivation(show: Show, stated: Guarantee) -> None:
-    """The tree of steps, each with its share; lemmas with their sources, conditions, and the effect of each norm."""
+    """The tree of steps, each with its share; the conditions; and the effect of halving each norm."""
     show.line(stated.sentence)
-    lemmas: dict[str, Step] = {}
     for depth, share, step in stated.derivation.walk():
-        lemmas.setdefault(step.lemma, step)
         given = ", ".join(f"{name} = {brief(value)}" for name, value in step.given)
         inputs = f"   [{given}]" if given else ""
         words = f"{100 * share:3.0f} %  {step.name} = {brief(step.value)}   {step.lemma}{inputs}"
         show.line(f"{'   ' * depth}{words}", hang=8)
-    for name, step in lemmas.items():
-        show.line(f"  {name}: {step.formula}   {step.source}", hang=4)
     for condition in stated.valid_if:
         show.line(f"  valid if {condition}", hang=4)
     if stated.note:
