@@ -32,7 +32,8 @@ EXTRAS = {  # packages that a plain install lacks, and the extra that adds each
     "PIL": "images",
     "ray": "ray",
     "transformer_lens": "lens",
-    **dict.fromkeys(("torch", "transformers"), "transformers"),
+    "torch": "torch",
+    "transformers": "transformers",
 }
 
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from keyhole.apps.heads.packages import packaged_folder
 from keyhole.checkpoints import EmbeddingPart, Look, PositionCode, Prepared, Sizes
-from keyhole.errors import CheckpointError, DataError, MissingError
+from keyhole.errors import CheckpointError, DataError
 
-FETCH = "pip install 'keyhole[transformers]'"
 REDRAWN = "all weights drawn as they are before training"
 
 
@@ -69,13 +68,8 @@ def outside_model(source: str | Path) -> OutsideModel:
 
     The model is causal if no layer has weight above the diagonal on a trial input.
     """
-    try:
-        import torch  # noqa: F401  (an extra)
-        import transformers
-    except ImportError as error:
-        raise MissingError(
-            f"A model was to be run by transformers, and that package or torch is not installed; run: {FETCH}"
-        ) from error
+    import transformers
+
     folder = packaged_folder(source) or Path(source)
     if not folder.is_dir():
         raise CheckpointError(f"{str(source)!r} is no folder; transformers reads one with a config.json and weights.")
