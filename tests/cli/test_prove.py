@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -175,6 +177,22 @@ def test_dense_matrices_that_contradict_the_tables(tmp_path, change):
     with pytest.raises(CheckpointError, match=r"contradicts itself: dense\..*`keyhole check"):
         keyhole.prove(path)
     assert run(str(path)).exit_code == 2
+
+
+def test_a_file_is_proved_without_what_trains_or_infers(tmp_path):
+    """A fresh process that proves a compiled file imports no application, and no package of runs or posteriors."""
+    path = keyhole.compile("x1 & ~x4", 20).save(tmp_path / "and.safetensors")
+    program = (
+        "import contextlib, io, runpy, sys\n"
+        f"sys.argv = ['keyhole', 'prove', {str(path)!r}]\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "    runpy.run_module('keyhole', run_name='__main__')\n"
+        "print(*{name.split('.')[1] for name in sys.modules if name.startswith('keyhole.')})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    packages = set(done.stdout.split())
+    assert "prover" in packages
+    assert not packages & {"apps", "training", "sweeps", "latent", "languages"}
 
 
 def test_rows_written_four_times(folder):
