@@ -8,7 +8,7 @@ import numpy as np
 
 from keyhole.api.result import Result
 from keyhole.boolean import Junta, uniform_law
-from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit
+from keyhole.boolean.fitting import Sample, juntas_that_fit
 from keyhole.decimals import at_most, counted, percent, surely
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import as_sample, column_names, read_labelled
@@ -29,7 +29,6 @@ class Fit(Result):
     """The functions of the fewest positions that agree with every row, and what they promise for new rows."""
 
     schema: ClassVar[str] = "fit/1"
-    properties: ClassVar[tuple[str, ...]] = ("fits", "positions", "only", "searched", "reason")
 
     rows: int
     rows_distinct: int
@@ -37,47 +36,17 @@ class Fit(Result):
     symbols: int
     labels_true: float  # share of the labels that are 1
     sparsity: int  # functions of up to so many positions were tried
+    fits: bool | None  # None where the search did not come to its end
     function: str | None  # of the fewest positions that fits
+    positions: tuple[int, ...] | None  # that it reads
     columns: tuple[str, ...] | None  # names of its positions, where the table has a header
     same_size: tuple[str, ...]  # all functions of its size that fit
+    only: bool  # exactly one function of at most so many positions fits
+    searched: bool  # to the end
+    reason: str  # why nothing fits, or why the search ended early
     error_bound: float | None
     delta: float
-    found: FittingJuntas = hidden()
-
-    @property
-    def junta(self) -> Junta | None:
-        """A function of the fewest positions that fits, or None."""
-        return self.found.fitting[0] if self.found.fitting else None
-
-    @property
-    def positions(self) -> tuple[int, ...] | None:
-        """The positions that it reads."""
-        return None if self.junta is None else self.junta.positions
-
-    @property
-    def fits(self) -> bool | None:
-        """True if some function fits; None where the search did not come to its end."""
-        return True if self.found.fitting else False if self.found.finished else None
-
-    @property
-    def only(self) -> bool:
-        """True if exactly one function of at most so many positions fits."""
-        return self.found.only is not None
-
-    @property
-    def searched(self) -> bool:
-        """True if the search came to its end."""
-        return self.found.finished
-
-    @property
-    def reason(self) -> str:
-        """The reason why nothing fits, or why the search ended early."""
-        return self.found.reason
-
-    @property
-    def answer_is_no(self) -> bool:
-        """Return whether no function of so few positions fits."""
-        return self.fits is False
+    junta: Junta | None = hidden()
 
     def lines(self, show: Show) -> None:
         """Say the function, its rivals and its error on new rows, or why there is none."""
@@ -156,12 +125,17 @@ def fit(
         symbols=size,
         labels_true=float(labels.mean()),
         sparsity=sparsity,
+        fits=True if search.fitting else False if search.finished else None,
         function=None if first is None else str(first),
+        positions=None if first is None else first.positions,
         columns=None if first is None else tuple(names[place] for place in first.positions if names),
         same_size=tuple(map(str, search.fitting)),
+        only=search.only is not None,
+        searched=search.finished,
+        reason=search.reason,
         error_bound=None if first is None else occam_bound(first, sample, delta, repeats).error_bound,
         delta=delta,
-        found=search,
+        junta=first,
     )
 
 
