@@ -21,7 +21,7 @@ def test_columns_are_named_once_in_order():
         ({"rows": ()}, "has no rows"),
         ({"low": "low"}, "one end of a band"),
         ({"kind": "heatmap"}, "needs a colour column"),
-        ({"x": Axis("z", "z")}, "shows 'z', which some row lacks"),
+        ({"x": Axis("z", "z")}, "which some row lacks"),
     ],
 )
 def test_refuses_what_cannot_be_drawn(options, complaint):

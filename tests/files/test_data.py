@@ -101,12 +101,12 @@ def test_arrays_of_sequences(tmp_path, dtype, kind):
     ("text", "sentence"),
     [
         ("", "holds no sequence"),
-        ("1,2\n3\n", "Row 2 of .* has 1 values and the first has 2"),
+        ("1,2\n3\n", "Row 2 of .* has 1 .* first has 2"),
         ("1,,2\n3,4,5\n", "no empty cell"),
-        ("a,b\n1,2\n", "the first row looks like a heading: remove it"),
-        ("1;2\n3;4\n", "has semicolons between its values; write commas"),
-        ("1\t2\n3\t4\n", "has tabs between its values; write commas"),
-        ("1,b\n1,2\n", "mixes numbers and words; use one kind"),
+        ("a,b\n1,2\n", "looks like a heading"),
+        ("1;2\n3;4\n", "has semicolons"),
+        ("1\t2\n3\t4\n", "has tabs"),
+        ("1,b\n1,2\n", "mixes numbers"),
     ],
 )
 def test_refused_tables_of_sequences(tmp_path, text, sentence):

@@ -47,7 +47,7 @@ class Commands(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """List the commands without importing those of the core."""
         rows = [(name, line) for name, (_, line) in COMMANDS.items()]
-        rows += [(name, load_command(name).get_short_help_str(formatter.width - 20)) for name in applications()]
+        rows += [(name, load_command(name).get_short_help_str(200)) for name in applications()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
