@@ -1,7 +1,7 @@
 """Nothing is proved of another model than the one that transformers or TransformerLens loads from the same files.
 
 The last two tests draw configurations and arrangements of files. `KEYHOLE_FUZZ=2000 pytest --extras -s
-tests/pretrained/test_own_function.py` draws so many, from a seed that is printed and that KEYHOLE_FUZZ_SEED sets.
+tests/checkpoints/test_own_function.py` draws so many, from a seed that is printed and that KEYHOLE_FUZZ_SEED sets.
 """
 
 import json
