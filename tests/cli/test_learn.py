@@ -78,7 +78,7 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
         (["and:3", "--context", "10", "--set", "no=3"], "has no setting 'no'; there are heads"),
         (["and:3", "--context", "10", "--set", "width"], "is no list of settings"),
         (["and:3", "--context", "10", "--learner", "elimination", "--certify", "3"], "it has no weights"),
-        (["and:3", "--context", "10", "--learner", "sklearn:os.system"], "no classifier of scikit-learn"),
+        (["and:3", "--context", "10", "--learner", "sklearn:os.system"], "classifier of scikit-learn"),
         (["and:3", "--context", "10", "--workers", "100000"], "100,000 workers"),
         (["and:3", "--context", "10", "--out", "x.doc"], "must end in"),
         (["and:3", "--context", "10", "--store", "FILE/x"], "cannot be made"),
