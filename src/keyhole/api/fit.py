@@ -48,6 +48,11 @@ class Fit(Result):
     delta: float
     junta: Junta | None = hidden()
 
+    @property
+    def answer_is_no(self) -> bool:
+        """True if no function of so few positions fits."""
+        return self.fits is False
+
     def lines(self, show: Show) -> None:
         """Say the function, its rivals and its error on new rows, or why there is none."""
         most = f"of at most {self.sparsity} position{'s' * (self.sparsity != 1)}"
