@@ -8,8 +8,6 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
-from helpers import typechecking
-
 # Programs that run for milliseconds need no optimising compiler; one thread, since two workers use both cores.
 QUICK = "--xla_backend_optimization_level=0 --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.environ.setdefault("XLA_FLAGS", QUICK)
@@ -27,6 +25,8 @@ os.environ.update(COMPILED)
 # Checking every value that crosses an edge of a function against its signature, arrays with their shapes, doubles the
 # time of the suite. `make test-types` does it.
 if os.environ.get("KEYHOLE_TYPES") == "1":
+    from helpers import typechecking  # imports jax, which reads the variables above when it is imported
+
     typechecking.install()
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}

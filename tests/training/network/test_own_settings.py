@@ -64,7 +64,7 @@ def test_no_setting_of_this_process_changes_a_number(expected, setting):
     assert getattr(jax.config, name) == value
 
 
-# That of jax_enable_x64 is left out: with it every program is compiled anew, and the setting itself is tried above.
+# Without jax_enable_x64, with which every program is compiled anew; that setting is tried above.
 VARIABLES = {
     "JAX_THREEFRY_PARTITIONABLE": "0",
     "JAX_DEFAULT_PRNG_IMPL": "rbg",
