@@ -257,7 +257,7 @@ def test_one_command_reads_each_finding_once(tmp_path, monkeypatch):
 def test_workers_are_as_many_as_the_cores_one_may_use(tmp_path, monkeypatch):
     """Without a number of workers there are as many as the laboratory counts, be the machine's cores more."""
     counts = []
-    monkeypatch.setattr("keyhole.sweeps.runs.core_count", lambda: counts.append(1) or 1)
+    monkeypatch.setattr(run, "core_count", lambda: counts.append(1) or 1)
     monkeypatch.setattr(os, "cpu_count", lambda: pytest.fail("the machine's cores were counted"))
     reproduce(tmp_path, workers=None)
     assert counts == [1]

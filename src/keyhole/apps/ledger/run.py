@@ -17,6 +17,7 @@ from keyhole.errors import DataError, OutputError
 from keyhole.files.atomic import write_file
 from keyhole.files.package_versions import versions
 from keyhole.progress import Progress, Watch, ignore
+from keyhole.sweeps.runs import core_count, require_cores
 from keyhole.verdicts import ClaimVerdict
 
 ABSENT: ClaimVerdict = "not measured here"
@@ -175,20 +176,6 @@ def _run_in_processes(
                 report_running(begun[:processes])  # the pool counts one more, which it holds ready
     finally:
         pool.stop()
-
-
-def core_count() -> int:
-    """The cores this process may use, as the laboratory counts them."""
-    from keyhole.sweeps.runs import core_count as count
-
-    return count()
-
-
-def require_cores(workers: int) -> int:
-    """The workers asked for; refused where they are far more than the cores, as the laboratory does."""
-    from keyhole.sweeps.runs import require_cores as require
-
-    return require(workers)
 
 
 def path_of(experiment: Experiment, scale: Scale, seed: int, folder: Path) -> Path:
