@@ -1,4 +1,4 @@
-"""What the runner shows of a hidden function: probes and fresh samples."""
+"""Probes and fresh samples of a hidden function."""
 
 import math
 

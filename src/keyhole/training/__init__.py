@@ -1,4 +1,4 @@
-"""The sample-complexity laboratory: tasks, learners, training, thresholds and the laws of their growth."""
+"""Tasks with a hidden function, and the learners that look for it from samples."""
 
 from keyhole.training.observation import PROBE as PROBE
 from keyhole.training.observation import Notice as Notice

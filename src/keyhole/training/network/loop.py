@@ -6,7 +6,7 @@ and the network's answers. Starting weights are drawn for a padded context and c
 threefry generator each entry depends on its own place alone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -47,7 +47,6 @@ from keyhole.training.observation import Observation, Observer, SampleSource
 from keyhole.training.task import Examples, ProblemSize
 
 FIRST = 1024  # rows of a training set that every reading looks at
-Begin = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]  # the usual starting weights in, those used out
 
 
 @own_settings()
@@ -57,7 +56,7 @@ def train(
     examples: Examples | SampleSource,
     seed: np.random.SeedSequence,
     observer: Observer | None = None,
-    begin: Begin | None = None,
+    begin: Callable[[Weights], Weights] | None = None,
 ) -> Fitted:
     """Train one network on a training set, or on fresh samples; `begin` changes the weights it starts from.
 
