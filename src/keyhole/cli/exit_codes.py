@@ -30,7 +30,6 @@ EXTRAS = {  # packages that a plain install lacks, and the extra that adds each
     **dict.fromkeys(("jinja2", "latex2mathml", "starlette", "uvicorn"), "live"),
     "tokenizers": "hf",
     "PIL": "images",
-    "ray": "ray",
     "transformer_lens": "lens",
     "torch": "torch",
     "transformers": "transformers",
