@@ -1,6 +1,7 @@
 """Plans: every setting in a file, read back equal, refused where it would not mean the same."""
 
 import tomllib
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.errors import ArgumentError
+from keyhole.errors import ArgumentError, KeyholeError
 from keyhole.sweeps.plans import Plan, read_plan, write_plan
 from keyhole.sweeps.plans.plan import plan_from_record
 from keyhole.sweeps.thresholds import Adaptive, Design, Grid, Online, SweepPlan
@@ -110,6 +111,37 @@ def spelt(schedule):
     return tomllib.loads(write_plan(plan_of(transformer_with_preset("paper"), schedule, notes="a note")))
 
 
+def places_of(value, path=()):
+    """Every place in a record, its own parts after it."""
+    if path:
+        yield path
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in parts:
+        yield from places_of(part, (*path, name))
+
+
+WRONG = [True, "no", "", 3, 0.5, -1, 10**400, float("nan"), float("inf"), [], [True], ["no"], {}, {"a": 1}, None]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda schedule: type(schedule).__name__)
+def test_no_value_of_another_kind_is_taken(schedule):
+    """Every field of a plan, given a value of another kind, is refused; a whole number may stand for a number."""
+    record = spelt(schedule)
+    for *way, last in places_of(record):
+        for wrong in WRONG:
+            changed = deepcopy(record)
+            place = changed
+            for name in way:
+                place = place[name]
+            alike = type(wrong) is type(place[last]) or (type(wrong), type(place[last])) == (int, float)
+            if (alike and not isinstance(wrong, list)) or (last == "weight_scale" and wrong is None):
+                continue
+            place[last] = wrong
+            if changed != record and last != "unset":
+                with pytest.raises(KeyholeError, match=" "):
+                    plan_from_record(changed)
+
+
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
@@ -118,13 +150,24 @@ def spelt(schedule):
         (("numerics",), 2.0, "not those of a plan: numerics"),
         (("laws",), ["log", "log"], "'log' was given twice"),
         (("laws",), ["log", "none"], "no growth law 'none'"),
+        (("title",), "\x1b[2J", "cannot be printed"),
         (("sweep",), [], "has no sweep"),
+        (("sweep", 0, "name"), "", "cannot be printed"),
+        (("sweep", 0, "name"), "a \x1b[31m name", "cannot be printed"),
         (("sweep", 0, "contexts"), [10, 10], "give each once"),
         (("sweep", 0, "contexts"), [0, 10], "from 1 to"),
         (("sweep", 0, "contexts"), [True, 10], "not those of a plan: sweep.contexts"),
         (("sweep", 0, "contexts"), [10.0, 20], "not those of a plan: sweep.contexts"),
         (("sweep", 0, "first_seed"), -1, "first seed -1"),
         (("sweep", 0, "first_seed"), True, "not those of a plan: sweep.first_seed"),
+        (("sweep", 0, "task", "balanced_sets"), "no", "another kind"),
+        (("sweep", 0, "task", "balanced_sets"), 1, "another kind"),
+        (("sweep", 0, "task", "label_noise"), False, "another kind"),
+        (("sweep", 0, "learner", "residual"), "no", "another kind"),
+        (("sweep", 0, "learner", "heads"), 4.0, "another kind"),
+        (("sweep", 0, "learner", "momentum"), float("nan"), "another kind"),
+        (("sweep", 0, "schedule", "budget"), 60.0, "another kind"),
+        (("sweep", 0, "learner", "unset"), 3, "another kind"),
     ],
 )
 def test_a_value_that_the_command_line_refuses_is_refused(place, value, message):

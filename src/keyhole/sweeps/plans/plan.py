@@ -9,9 +9,10 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from keyhole.errors import ArgumentError, KeyholeError
 from keyhole.sweeps.laws import BENT_ODDS, FLAT, LAWS, MISFIT, ODDS, PRICE, WIDE, read_laws
@@ -121,6 +122,12 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
         raise ArgumentError(f"The plan {path!r} {said}. Save one to see every field.") from error
     if not sweeps or len(sweeps) < len(record["sweep"]):
         raise ArgumentError(f"The plan {path!r} has no sweep, or two sweeps of one name; give each its own.")
+    if mistyped := sorted(_mistyped(list(sweeps.values()), "sweep")):
+        raise ArgumentError(
+            f"The plan {path!r} has values of another kind: {', '.join(mistyped)}. Save one to see every field."
+        )
+    if not all(name and name.isprintable() for name in (*sweeps, plan.title or "-")):
+        raise ArgumentError(f"The plan {path!r} has a name or a title that cannot be printed; give a line of text.")
     if record.get("numerics") != plan.numerics:
         raise ArgumentError(
             f"The plan {path!r} was fixed with numerics {record.get('numerics')}, and this version has {plan.numerics} "
@@ -208,3 +215,24 @@ def _differences(given: Any, spelt: Any, place: str = "") -> Iterator[str]:
             yield from _differences(one, other, place)
     elif given != spelt or not (type(given) is type(spelt) or (type(given), type(spelt)) == (int, float)):
         yield place
+
+
+def _mistyped(value: Any, place: str, kind: Any = None) -> Iterator[str]:
+    """Name the places where a value is not of its field's kind; a whole number is a number, and a truth is not."""
+    if is_dataclass(value):
+        kinds = get_type_hints(type(value))
+        for field in fields(value):
+            yield from _mistyped(getattr(value, field.name), f"{place}.{field.name}", kinds[field.name])
+    elif not _is_of(value, kind):
+        yield place
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _mistyped(part, place, int if kind == tuple[int, ...] else None)
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    if kind in (bool, int, str):
+        return type(value) is kind
+    if kind in (float, float | None):
+        return (value is None and kind is not float) or (type(value) in {int, float} and isfinite(value))
+    return True
