@@ -9,7 +9,7 @@ KeyholeError
 ├── FormulaError      a formula does not parse, or does not fit the context
 ├── MissingError      a package that the question needs is not installed
 ├── OutputError       a result cannot be written where it was asked to go
-├── ShapeError        arrays that belong together do not fit together, or hold what is no number
+├── ShapeError        arrays that belong together do not fit together, or hold what is not a number
 ├── StoreError        the runs on disk cannot be read or added to
 └── WorkerError       a process that was to make a run is gone
 
@@ -64,7 +64,7 @@ class MissingError(KeyholeError, ImportError):
 
 
 class ShapeError(KeyholeError, ValueError):
-    """Arrays that belong together do not fit together, or hold what is no number."""
+    """Arrays that belong together do not fit together, or hold what is not a number."""
 
 
 class OutputError(KeyholeError):

@@ -76,7 +76,7 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
         (["and:3", "--context", "10", "--time-limit", "3"], "--time-limit is for fresh samples"),
         (["and:3", "--context", "10", "--samples", "fresh", "--learner", "gf2"], "gf2 was asked to learn online"),
         (["and:3", "--context", "10", "--set", "no=3"], "has no setting 'no'; there are heads"),
-        (["and:3", "--context", "10", "--set", "width"], "is no list of settings"),
+        (["and:3", "--context", "10", "--set", "width"], "is not a list of settings"),
         (["and:3", "--context", "10", "--learner", "elimination", "--certify", "3"], "it has no weights"),
         (["and:3", "--context", "10", "--learner", "sklearn:os.system"], "classifier of scikit-learn"),
         (["and:3", "--context", "10", "--workers", "100000"], "100,000 workers"),

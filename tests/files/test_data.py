@@ -38,17 +38,17 @@ REFUSED = {
     "a.txt": (b"1,0", "neither .npz nor .csv"),
     "empty.csv": (b"", "no row with a symbol and a label"),
     "ragged.csv": (b"1,0,1\n1,0\n", "different lengths"),
-    "words.csv": (b"a,b\nyes,no\n", "is no labelled sample"),
+    "words.csv": (b"a,b\nyes,no\n", "is not a labelled sample"),
     "half.csv": (b"0.5,1\n", "not whole numbers"),
     "labels.csv": (b"0,2\n1,1\n", "give 0 and 1, or −1 and 1"),
-    "pickle.npz": (pickle.dumps([1, 2]), "is no labelled sample"),
-    "broken.npz": (b"PK\x03\x04 no zip", "is no labelled sample"),
+    "pickle.npz": (pickle.dumps([1, 2]), "is not a labelled sample"),
+    "broken.npz": (b"PK\x03\x04 no zip", "is not a labelled sample"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals(tmp_path, name):
-    """What is no labelled sample is said to be none."""
+    """What is not a labelled sample is said to be none."""
     content, sentence = REFUSED[name]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=sentence.replace(".", r"\.")):
@@ -63,7 +63,7 @@ def test_missing_files_and_arrays(tmp_path):
     with pytest.raises(DataError, match="labels"):
         read_labelled(tmp_path / "a.npz")
     np.savez(tmp_path / "o.npz", inputs=np.array([[{}]], dtype=object), labels=np.zeros(1))
-    with pytest.raises(DataError, match="is no labelled sample"):
+    with pytest.raises(DataError, match="is not a labelled sample"):
         read_labelled(tmp_path / "o.npz")
     with pytest.raises(DataError, match=r"inputs of shape \(2, 3\) and labels of shape \(3,\)"):
         as_sample(np.zeros((2, 3), dtype=int), np.zeros(3))
@@ -122,11 +122,11 @@ def test_refused_files_of_sequences(tmp_path):
     (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY\x01\x00")
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
     for name, sentence in [
-        ("evil.npy", "no array of numbers"),
-        ("cut.npy", "no array of numbers"),
+        ("evil.npy", "not an array of numbers"),
+        ("cut.npy", "not an array of numbers"),
         ("none.npy", "No such file"),
         ("none.csv", "No such file"),
-        ("bytes.csv", "no text of values between commas"),
+        ("bytes.csv", "not a text of values"),
         ("table.txt", r"neither \.npy nor \.csv"),
     ]:
         with pytest.raises(DataError, match=sentence):
@@ -136,5 +136,5 @@ def test_refused_files_of_sequences(tmp_path):
 def test_the_cell_that_is_no_number_is_named(tmp_path):
     """A table with a word in it is refused with the row, the column and the word, and nothing of Python."""
     (tmp_path / "bad.csv").write_text("a,b,label\n0,1,1\n1,x,0\n")
-    with pytest.raises(DataError, match=r"row 2 of the data holds 'x' in column 2, which is no number"):
+    with pytest.raises(DataError, match=r"row 2 of the data holds 'x' in column 2, which is not a number"):
         read_labelled(tmp_path / "bad.csv")

@@ -58,7 +58,7 @@ def test_no_models_are_refused(tmp_path, content):
     """Whatever is not a model of ours is refused by name, and nothing of it is run."""
     path = tmp_path / "file"
     path.write_bytes(content)
-    with pytest.raises(CheckpointError, match="is no keyhole model"):
+    with pytest.raises(CheckpointError, match="is not a keyhole model"):
         read_model(path)
 
 

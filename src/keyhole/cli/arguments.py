@@ -64,7 +64,9 @@ def settings(text: str) -> dict[str, str]:
     for part in names(text):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not (name and equals and value) or name in values:
-            raise ArgumentError(f"{text!r} is no list of settings; write each once, as in width=32,heads=2,rate=1e-3.")
+            raise ArgumentError(
+                f"{text!r} is not a list of settings; write each once, as in width=32,heads=2,rate=1e-3."
+            )
         values[name] = value
     return values
 
@@ -92,7 +94,7 @@ def lengths(text: str) -> list[int]:
         first, dots, last = part.strip().partition("..")
         low, high = count(first), count(last) if dots else count(first)
         if low < 1 or high < low or high - low >= MOST:
-            raise ArgumentError(f"{text!r} is no list of lengths; write 5,10,20 or 1..50, the smaller one first.")
+            raise ArgumentError(f"{text!r} is not a list of lengths; write 5,10,20 or 1..50, the smaller one first.")
         listed += range(low, high + 1)
     return listed
 

@@ -46,7 +46,7 @@ def require_file_place(path: Path) -> None:
 
 
 def require_folder_place(path: Path) -> None:
-    """Refuse a path that is no folder and where none can be made, before work is done for it."""
+    """Refuse a path that is not a folder and where none can be made, before work is done for it."""
     with _refused(path):
         if path.exists() and not path.is_dir():
             raise OutputError(f"{str(path)!r} is a file, and a folder is needed; name another.")

@@ -22,7 +22,7 @@ def read_array(path: Path, what: str, sides: str) -> np.ndarray:
         raise DataError(f"The {what} {str(path)!r} cannot be read: {error.strerror or error}.") from error
     except ValueError as error:
         raise DataError(
-            f"{str(path)!r} is no array of numbers in the .npy format ({error}); write {sides} by numpy.save."
+            f"{str(path)!r} is not an array of numbers in the .npy format ({error}); write {sides} by numpy.save."
         ) from error
 
 
@@ -39,7 +39,7 @@ def read_labelled(path: Path) -> tuple[np.ndarray, np.ndarray]:
     except OSError as error:
         raise DataError(f"The data {str(path)!r} cannot be read: {error.strerror or error}.") from error
     except (ValueError, csv.Error) as error:
-        raise DataError(f"{str(path)!r} is no labelled sample ({error}); {HOW}.") from error
+        raise DataError(f"{str(path)!r} is not a labelled sample ({error}); {HOW}.") from error
     return as_sample(inputs, labels, str(path))
 
 
@@ -74,7 +74,9 @@ def _sample_of_csv(path: Path) -> tuple[np.ndarray, np.ndarray]:
     for index, row in enumerate(rows, start=1):
         for column, cell in enumerate(row, start=1):
             if not is_number(cell):
-                raise ValueError(f"row {index} of the data holds {cell!r:.40} in column {column}, which is no number")
+                raise ValueError(
+                    f"row {index} of the data holds {cell!r:.40} in column {column}, which is not a number"
+                )
     table = np.array([list(map(float, row)) for row in rows])
     if table.ndim != 2 or table.shape[1] < 2:
         raise ValueError("it has no row with a symbol and a label")
@@ -111,7 +113,7 @@ def _rows_of_csv(path: Path) -> np.ndarray:
     except OSError as error:
         raise DataError(f"The sequences {str(path)!r} cannot be read: {error.strerror}.") from error
     except (ValueError, csv.Error) as error:
-        raise DataError(f"{str(path)!r} is no text of values between commas; write a line per sequence.") from error
+        raise DataError(f"{str(path)!r} is not a text of values between commas; write a line per sequence.") from error
     if not rows:
         raise DataError(f"{str(path)!r} holds no sequence; write a line per sequence, values between commas.")
     for mark, name in ((";", "semicolons"), ("\t", "tabs")):

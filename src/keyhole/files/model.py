@@ -59,7 +59,7 @@ def read_model(path: Path) -> StoredModel:
     text = content[8 : 8 + length]
     cut = len(text) < length
     if len(content) < 8 or length > LONGEST_HEADER or not (text.startswith(b"{") and (cut or FORMAT.encode() in text)):
-        raise CheckpointError(f"{str(path)!r} is no keyhole model; name a file that `keyhole compile --out` wrote.")
+        raise CheckpointError(f"{str(path)!r} is not a keyhole model; name a file that `keyhole compile --out` wrote.")
     if cut:
         raise CheckpointError(f"{str(path)!r} ends inside its header; it was cut off. Write it again.")
     try:

@@ -190,7 +190,7 @@ def load(
     claim, path = experiment.claim, path_of(experiment, scale, seed, folder)
     try:
         if path.exists() and not path.is_file():
-            raise OutputError(f"{str(path)!r} stands where a finding is kept and is no file; remove it.")
+            raise OutputError(f"{str(path)!r} stands where a finding is kept and is not a file; remove it.")
         finding = read_finding(claim, path.read_bytes(), origin=experiment.origin)
     except FileNotFoundError:
         return None

@@ -36,7 +36,7 @@ def keep_image(store: Path, content: bytes) -> str:
 def image_folder(store: Path, name: str) -> Path:
     """The folder with the image of this name, and nothing else."""
     if not NAME.fullmatch(name):
-        raise ArgumentError("That is no name of an image; drop an image onto the page.")
+        raise ArgumentError("That is not the name of an image; drop an image onto the page.")
     place = store / FOLDER / name
     if not place.is_dir():
         raise ArgumentError("The lab does not have this image any more; drop it onto the page again.")

@@ -13,7 +13,7 @@ from keyhole.errors import DataError
 def test_a_pickle_is_never_loaded(tmp_path):
     """An array of objects would run code when read."""
     np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(DataError, match=r"no array of numbers in the \.npy format"):
+    with pytest.raises(DataError, match=r"not an array of numbers in the \.npy format"):
         read_attributions(tmp_path / "evil.npy")
 
 
@@ -21,7 +21,7 @@ def test_a_pickle_is_never_loaded(tmp_path):
 def test_what_is_no_array_is_refused(tmp_path, content):
     """Empty, cut off, or something else."""
     (tmp_path / "broken.npy").write_bytes(content)
-    with pytest.raises(DataError, match=r"no array of numbers in the \.npy format"):
+    with pytest.raises(DataError, match=r"not an array of numbers in the \.npy format"):
         read_attributions(tmp_path / "broken.npy")
 
 

@@ -47,7 +47,7 @@ def certificate(query: Query, serving: Serving) -> Answer:
     """Return the function that the network of a run computes, and whether that is proved."""
     run = query.text("run", 64)
     if not IDENTITY.fullmatch(run):
-        raise ArgumentError("That is no name of a run; start a training first.")
+        raise ArgumentError("That is not the name of a run; start a training first.")
     answer = prove(read_run(run, serving.store), effort=Effort(TIME_LIMIT, samples=10_000))
     return {"summary": "; ".join(answer.text(1000).splitlines()), **answer.record()}
 
