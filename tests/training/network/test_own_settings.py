@@ -64,7 +64,6 @@ def test_no_setting_of_this_process_changes_a_number(expected, setting):
     assert getattr(jax.config, name) == value
 
 
-# Without jax_enable_x64, with which every program is compiled anew; that setting is tried above.
 VARIABLES = {
     "JAX_THREEFRY_PARTITIONABLE": "0",
     "JAX_DEFAULT_PRNG_IMPL": "rbg",
@@ -75,9 +74,17 @@ VARIABLES = {
 
 
 @pytest.mark.slow
-def test_no_variable_of_the_environment_changes_a_number(expected):
+@pytest.mark.parametrize(
+    "variables",
+    [
+        VARIABLES,
+        pytest.param({"JAX_ENABLE_X64": "1"}, marks=pytest.mark.long),  # with which every program is compiled anew
+    ],
+    ids=["several", "JAX_ENABLE_X64"],
+)
+def test_no_variable_of_the_environment_changes_a_number(expected, variables):
     """A process with the variables set trains networks of the same digests as this process."""
-    assert of_another_process(VARIABLES) == expected
+    assert of_another_process(variables) == expected
 
 
 def test_fast_mathematics_is_not_used():
