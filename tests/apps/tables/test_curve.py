@@ -111,7 +111,7 @@ def test_the_same_question_has_the_same_answer():
         ({"splits": 1}, "at least 2 splits"),
         ({"irrelevant": [-1]}, "-1 irrelevant columns"),
         ({"certify": True}, "without a transformer"),
-        ({"learners": ["sklearn:nothing.Here"]}, "no classifier"),
+        ({"learners": ["sklearn:nothing.Here"]}, "not a classifier"),
     ],
 )
 def test_a_question_without_an_answer_gets_a_sentence(options, message):
