@@ -11,7 +11,7 @@ from keyhole.boolean import influence as code
 from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta
 from keyhole.boolean.fourier import fourier_weight, sign_spectrum, spectrum
 from keyhole.boolean.function import constant, from_levels, from_table
-from keyhole.boolean.influence import average_sensitivity, count_law, influences, largest_sensitivity
+from keyhole.boolean.influence import count_law, influences, largest_sensitivity
 from keyhole.errors import AssumptionError
 
 from helpers.oracles import bit, influence, ones, pivotal, probability, sensitivity, table_from_number
@@ -28,7 +28,7 @@ def test_small_functions_by_definition():
         table, s = function.table.tolist(), function.sparsity
         assert [Fraction(x) for x in influences(function)] == [influence(table, i) for i in range(s)]
         assert largest_sensitivity(function) == max(sensitivity(table, b) for b in range(len(table)))
-        assert average_sensitivity(function) == sum(sensitivity(table, b) for b in range(len(table))) / len(table)
+        assert influences(function).sum() == sum(sensitivity(table, b) for b in range(len(table))) / len(table)
         for p in (0.1, 0.75):
             assert influences(function, p) == pytest.approx([influence(table, i, p) for i in range(s)], abs=SLACK)
             assert code.probability(function, p) == pytest.approx(probability(table, p), abs=SLACK)
@@ -85,20 +85,20 @@ def test_influence_is_fourier_weight(function):
         assert found == pytest.approx((sign_spectrum(function)[inside] ** 2).sum(), abs=SLACK)
         assert found == pytest.approx(4 * (spectrum(function)[inside] ** 2).sum(), abs=SLACK)
     weight = fourier_weight(function)
-    assert average_sensitivity(function) == pytest.approx(np.arange(len(weight)) @ weight, abs=100 * SLACK)
+    assert influences(function).sum() == pytest.approx(np.arange(len(weight)) @ weight, abs=100 * SLACK)
 
 
 def test_total_influence_of_thousands():
     """Total influence = Σ_k k W_k at s = 1001, by two routes that share no formula: flips, and the recurrence."""
     function = majority(tuple(range(1001)))
-    assert average_sensitivity(function) == pytest.approx(np.arange(1002) @ fourier_weight(function), rel=1e-10)
+    assert influences(function).sum() == pytest.approx(np.arange(1002) @ fourier_weight(function), rel=1e-10)
 
 
 def test_conjunction_of_three():
     """AND_3: Inf_i = 1/4, total 0.75; at its balanced bias Inf_i = p² = 0.6299605."""
     three = conjunction((0, 1, 2))
     assert influences(three).tolist() == [0.25] * 3
-    assert average_sensitivity(three) == 0.75
+    assert influences(three).sum() == 0.75
     assert influences(three, 2 ** (-1 / 3)) == pytest.approx([0.6299605] * 3, abs=5e-8)
 
 
@@ -132,7 +132,7 @@ def test_constants_feel_nothing():
     """A constant has no influences, no sensitivity, and probability 0 or 1."""
     for value in (False, True):
         assert influences(constant(value)).tolist() == []
-        assert (average_sensitivity(constant(value)), largest_sensitivity(constant(value))) == (0.0, 0)
+        assert (influences(constant(value)).sum(), largest_sensitivity(constant(value))) == (0.0, 0)
         assert code.probability(constant(value), 0.3) == value
 
 
@@ -147,7 +147,7 @@ def test_the_law_of_the_count(negated, p):
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
-@pytest.mark.parametrize("ask", [code.probability, influences, average_sensitivity])
+@pytest.mark.parametrize("ask", [code.probability, influences])
 def test_refusals(ask, p):
     """A bias outside [0, 1] is no probability."""
     with pytest.raises(AssumptionError, match=f"probability {p} were asked for; a probability lies in"):

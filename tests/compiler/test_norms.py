@@ -16,7 +16,7 @@ from keyhole.compiler.constructions.pairs import PairLayout, pair_plans
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.distractors import Distractor, add_distractor
-from keyhole.compiler.norms import logit_range, named_norms, plan_profile, theorem_norms, value_radius
+from keyhole.compiler.norms import logit_range, named_norms, plan_profile, value_radius
 
 from helpers.compiled_plans import every_plan
 
@@ -96,7 +96,7 @@ def test_as_the_theorems_state(formula, output):
     for context in (7, 50):
         for plan in every_plan(function, context, output, 0.4):
             norms = named_norms(plan_profile(plan))
-            for name, figure in theorem_norms(plan, construction_of(plan.construction)).items():
+            for name, figure in construction_of(plan.construction).theorem_norms(plan).items():
                 assert figure.holds(norms[name]), (plan.construction, name, norms[name], figure)
 
 

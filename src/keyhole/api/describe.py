@@ -11,7 +11,6 @@ from keyhole.boolean import (
     Levels,
     SparseFunction,
     Threshold,
-    average_sensitivity,
     check_context,
     counts_literals,
     degree,
@@ -175,7 +174,8 @@ def describe(function: str | SparseFunction, *, context: int | None = None, seed
     if context is not None:
         check_context(function, context)
     counting = function.rule if isinstance(function.rule, Levels) else None
-    chance, sensitivity, steps = probability(function), average_sensitivity(function), leap(function)
+    chance, steps, by_position = probability(function), leap(function), influences(function)
+    sensitivity = float(by_position.sum())
     return Description(
         formula=str(function),
         positions=function.positions,
@@ -186,9 +186,7 @@ def describe(function: str | SparseFunction, *, context: int | None = None, seed
         table=None if counting else table_digits(function.table),
         degree=degree(function),
         fourier_weight=tuple(float(weight) for weight in fourier_weight(function)),
-        influences={
-            str(place): float(value) for place, value in zip(function.positions, influences(function), strict=True)
-        },
+        influences={str(place): value for place, value in zip(function.positions, by_position.tolist(), strict=True)},
         sensitivity=sensitivity,
         largest_sensitivity=largest_sensitivity(function),
         leap=steps,

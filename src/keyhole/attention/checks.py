@@ -13,21 +13,11 @@ from keyhole.attention.types import Array, require_numbers
 from keyhole.errors import ShapeError
 
 
-def require_shape(name: str, array: Any, *sides: int | str) -> None:
-    """Refuse an array that has not these sides; a letter stands for any length of at least one."""
-    if not is_array_api_obj(array):
-        return
-    shape = tuple(array.shape)
-    fits = len(shape) == len(sides) and all(
-        length == side if isinstance(side, int) else length >= 1 for length, side in zip(shape, sides, strict=True)
-    )
-    if not fits:
-        wanted = ", ".join(map(str, sides))
-        raise ShapeError(f"{name} has shape {shape}, but ({wanted}) is what fits here; reshape or transpose it")
-
-
 def require_weights(**named: tuple[Any, tuple[int | str, ...]] | None) -> None:
-    """Refuse weights of the wrong shape, or that are not finite, by the name they are passed under."""
+    """Refuse weights of the wrong shape, or that are not finite, by the name they are passed under.
+
+    A letter among the sides stands for any length of at least one.
+    """
     for name, asked in named.items():
         if asked is None:
             continue
@@ -36,7 +26,13 @@ def require_weights(**named: tuple[Any, tuple[int | str, ...]] | None) -> None:
             raise ShapeError(f"{name} is a {type(array).__name__}; make it an array of numpy, jax or torch")
         if not is_array_api_obj(array):
             continue
-        require_shape(name, array, *sides)
+        shape = tuple(array.shape)
+        fits = len(shape) == len(sides) and all(
+            length == side if isinstance(side, int) else length >= 1 for length, side in zip(shape, sides, strict=True)
+        )
+        if not fits:
+            wanted = ", ".join(map(str, sides))
+            raise ShapeError(f"{name} has shape {shape}, but ({wanted}) is what fits here; reshape or transpose it")
         require_numbers(**{name: array})
 
 

@@ -32,9 +32,7 @@ def evaluate(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[
     nothing is known of them, and the softmax at [CLS] is taken. Call `evaluate_by_product` to choose
     the method yourself.
     """
-    if is_safe(tabulated):
-        return evaluate_by_product(tabulated, sequences)
-    return evaluate_by_softmax(tabulated, sequences)
+    return Evaluator(tabulated)(sequences)
 
 
 class TokenTerms(NamedTuple):
@@ -46,7 +44,7 @@ class TokenTerms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evaluator:
-    """A model of numpy's arrays that is evaluated many times: its exponentials are computed once, when first needed."""
+    """A model that is evaluated many times: its exponentials are computed once, when first needed."""
 
     model: Tabulated
 

@@ -17,16 +17,11 @@ def attend(head: Head, tokens: Float[Any, "*batch T d"], queries: Float[Any, "*b
     return head.activation(weights @ head.value(tokens))
 
 
-def apply_block(block: Block, rows: Float[Any, "*batch T d"]) -> Float[Any, "*batch T d_out"]:
-    """One layer at every row, each row being a query over all rows."""
-    entered = block.wiring.enter(rows)
-    return block.wiring.finish(rows, tuple(attend(head, entered, entered) for head in block.heads))
-
-
 def transform(blocks: tuple[Block, ...], rows: Float[Any, "*batch T d"]) -> Float[Any, "*batch T d_out"]:
-    """The rows after all blocks, in order."""
+    """The rows after all blocks, in order; each row is a query over all rows."""
     for block in blocks:
-        rows = apply_block(block, rows)
+        entered = block.wiring.enter(rows)
+        rows = block.wiring.finish(rows, tuple(attend(head, entered, entered) for head in block.heads))
     return rows
 
 

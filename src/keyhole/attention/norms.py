@@ -6,6 +6,7 @@ it divides, so that the constant of every softmax is 1.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,9 +38,7 @@ def profile(model: Model, *, trained: bool = False) -> NormProfile:
     embedding, first = model.embedding, model.blocks[0]
     radius, query, diameter = radii(embedding, first.wiring)
     constant = 1.0 if _biased(first) else 0.0
-    heads = [head for block in model.blocks for head in block.heads]
-    constants = [_constant(head) for head in heads]
-    known = [constant for constant in constants if constant is not None]
+    normaliser, normaliser_constant = _normalisers([head for block in model.blocks for head in block.heads])
     *inner, last = model.blocks
     tabulated = None if inner else tabulate(model)
     fixed = None if inner else first.wiring.enter(embedding.cls)  # the query of a single layer
@@ -54,8 +53,8 @@ def profile(model: Model, *, trained: bool = False) -> NormProfile:
         query_radius=math.hypot(query, constant),
         token_diameter=diameter,
         activation_lipschitz=max(_lipschitz(block) for block in model.blocks),
-        normaliser=", ".join(sorted({head.normaliser.name for head in heads})),
-        normaliser_constant=max(known) if len(known) == len(constants) else None,
+        normaliser=normaliser,
+        normaliser_constant=normaliser_constant,
         symbols=embedding.symbols,
         path=path(units, first) if tabulated and units else None,
         path_inf=path_inf(tabulated, units) if tabulated and units else None,
@@ -74,9 +73,7 @@ def table_profile(tabulated: Tabulated) -> NormProfile:
 
     A LayerNorm before attention is inside the tables. Where one stands behind it there is no P_∞.
     """
-    units, names = units_of(tabulated), {head.normaliser.name for head in tabulated.heads}
-    constants = [_constant(head) for head in tabulated.heads]
-    known = [constant for constant in constants if constant is not None]
+    units, (normaliser, normaliser_constant) = units_of(tabulated), _normalisers(tabulated.heads)
     place = _layernorm_place(tabulated.wiring, normed=tabulated.readout.norm is not None)
     return NormProfile(
         blocks=(BlockNorms((), layernorm=place, biased=True),),  # what passes the units counts in P_∞ too
@@ -85,8 +82,8 @@ def table_profile(tabulated: Tabulated) -> NormProfile:
         token_radius=0.0,
         query_radius=0.0,
         activation_lipschitz=1.0 if units is None else units.activation.lipschitz,
-        normaliser=", ".join(sorted(names)),
-        normaliser_constant=max(known) if len(known) == len(constants) else None,
+        normaliser=normaliser,
+        normaliser_constant=normaliser_constant,
         symbols=tabulated.symbols,
         path_inf=None if units is None else path_inf(tabulated, units),
         spread=spread(tabulated),
@@ -143,7 +140,8 @@ def _head_norms(block: Block, index: int, query: Array | None, *, biased: bool) 
     head = block.heads[index]
     value = _with_bias(_affine(head), row=biased)
     after = output_slice(block, index) if _folded(block) else None
-    temperature, score = _temperature(head), _score_norms(_bilinear(head), biased=biased)
+    temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
+    score = _score_norms(_bilinear(head), biased=biased)
     length = None if query is None else float(np.linalg.norm(numbers_of(_bilinear(head).folded(query)[0])))
     return HeadNorms(
         score=replace(score, **{name: getattr(score, name) / temperature for name in SIZES}),
@@ -152,13 +150,12 @@ def _head_norms(block: Block, index: int, query: Array | None, *, biased: bool) 
     )
 
 
-def _temperature(head: Head) -> float:
-    return head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
-
-
-def _constant(head: Head | TabulatedHead) -> float | None:
-    """The constant of a head's normaliser for scores that its temperature has divided."""
-    return Softmax().constant if isinstance(head.normaliser, Softmax) else head.normaliser.constant
+def _normalisers(heads: Sequence[Head | TabulatedHead]) -> tuple[str, float | None]:
+    """The names of the heads' normalisers, and their largest constant for scores that a temperature has divided."""
+    each = [Softmax() if isinstance(head.normaliser, Softmax) else head.normaliser for head in heads]
+    constants = [normaliser.constant for normaliser in each]
+    known = [constant for constant in constants if constant is not None]
+    return ", ".join(sorted({one.name for one in each})), max(known) if len(known) == len(constants) else None
 
 
 def _score_norms(score: DenseScore | FactoredScore, *, biased: bool) -> MatrixNorms:

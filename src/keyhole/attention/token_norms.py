@@ -14,7 +14,7 @@ PAIRS = 2048  # vectors up to which all distances between tokens are looked at
 
 def radii(embedding: Embedding, wiring: Wiring) -> tuple[float, float, float | None]:
     """B_X, ‖x_CLS‖ and D_X as the heads see the rows; D_X is None where pairs are too many to look at."""
-    if isinstance(embedding, OneHotPairs) and not _normed(wiring):
+    if isinstance(embedding, OneHotPairs) and (wiring.attention_norm is None or wiring.placement == "post"):
         return 1.0, 1.0, math.sqrt(2)
     cls = numbers_of(wiring.enter(embedding.cls))
     query = float(np.linalg.norm(cls))
@@ -37,7 +37,3 @@ def _diameter(rows: Any, cls: Any) -> float:
     square = (vectors**2).sum(axis=1)
     distance = square[:, None] + square[None, :] - 2 * vectors @ vectors.T
     return math.sqrt(max(0.0, float(distance[place[:, None] != place[None, :]].max())))
-
-
-def _normed(wiring: Wiring) -> bool:
-    return wiring.attention_norm is not None and wiring.placement == "pre"

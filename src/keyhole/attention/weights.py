@@ -71,13 +71,14 @@ class Wiring:
 
     def finish(self, stream: Array, mixed: tuple[Array, ...]) -> Array:
         """The outgoing rows, from the incoming ones and each head's output at them."""
-        return self.leave(stream, self.feed(self.gather(stream, mixed)))
+        rows = self.feed(self.gather(stream, mixed))
+        rows = stream + rows if self.residual == "block" else rows
+        return project(rows) if self.projected else rows
 
     def gather(self, stream: Array, mixed: tuple[Array, ...]) -> Array:
         """The rows after attention: heads joined, output map, residual, norm."""
-        joined = sum(mixed[1:], mixed[0])
-        if self.join == "concatenate":
-            joined = array_namespace(stream).concat(mixed, axis=-1)
+        concatenated = self.join == "concatenate"
+        joined = array_namespace(stream).concat(mixed, axis=-1) if concatenated else sum(mixed[1:], mixed[0])
         if self.output is not None:
             joined = self.output(joined)
         if self.residual == "each":
@@ -93,11 +94,6 @@ class Wiring:
         if self.residual == "each":
             fed = rows + fed
         return norm(fed) if norm and not pre else fed
-
-    def leave(self, stream: Array, rows: Array) -> Array:
-        """The rows as they leave the block: residual around the block, projection."""
-        rows = stream + rows if self.residual == "block" else rows
-        return project(rows) if self.projected else rows
 
     def width_from(self, stream: int, heads: tuple[int, ...]) -> int:
         """The width of the outgoing rows; refuses parts that do not fit together."""

@@ -20,7 +20,6 @@ from keyhole.boolean.function import decide as decide
 from keyhole.boolean.function import from_levels as from_levels
 from keyhole.boolean.function import from_table as from_table
 from keyhole.boolean.function import move as move
-from keyhole.boolean.influence import average_sensitivity as average_sensitivity
 from keyhole.boolean.influence import influences as influences
 from keyhole.boolean.influence import largest_sensitivity as largest_sensitivity
 from keyhole.boolean.influence import probability as probability

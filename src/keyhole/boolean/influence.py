@@ -42,11 +42,6 @@ def influences(function: SparseFunction, p: float = 0.5) -> Float[np.ndarray, "s
     return np.array([by_sign[sign] for sign in negated])
 
 
-def average_sensitivity(function: SparseFunction, p: float = 0.5) -> float:
-    """The expected number of bits whose flip changes the value: the sum of the influences."""
-    return float(influences(function, p).sum())
-
-
 def largest_sensitivity(function: SparseFunction) -> int:
     """The largest number, over inputs, of bits whose flip changes the value."""
     if isinstance(function.rule, Levels):

@@ -12,8 +12,8 @@ from keyhole.bounds.finite import logit_range_floor
 from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.choice import Choice
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
-from keyhole.compiler.constructions.plan import Output, Plan, half_gap
-from keyhole.compiler.norms import logit_range, named_norms, plan_profile, theorem_norms, value_radius
+from keyhole.compiler.constructions.plan import Output, Plan, count_unread_heads, half_gap
+from keyhole.compiler.norms import logit_range, named_norms, plan_profile, value_radius
 from keyhole.compiler.precision.verdicts import ASSUMED, ORDER, FormatVerdict, judge_formats
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
@@ -136,8 +136,8 @@ class Compiled:
 
     @cached_property
     def theorem(self) -> Mapping[str, TheoremNorm]:
-        """The construction's own figure for each norm it speaks of."""
-        return theorem_norms(self.plan, self.maker)
+        """The construction's own figure for each norm it speaks of; of a plan with distractors none speaks."""
+        return {} if count_unread_heads(self.plan) else self.maker.theorem_norms(self.plan)
 
     @property
     def formats(self) -> dict[str, FormatOutcome]:

@@ -32,7 +32,18 @@ def add_distractor(plan: Plan, distractor: Distractor) -> Plan:
     Source     Ours.
     """
     decoys, leak = distractor.decoys, distractor.leak
-    _check_distractor(plan, decoys, leak)
+    if not 0 < leak < 1:
+        raise AssumptionError(f"A distractor's leak is its attention off the decoys, so 0 < leak < 1; got {leak}.")
+    if not plan.layout.orthogonal:
+        raise CompileError("Distractors were asked for random codes; use one coordinate per position or per pair.")
+    if not decoys or len(set(decoys)) < len(decoys):
+        raise AssumptionError(f"Decoys are distinct positions, at least one; got {decoys}.")
+    wrong = [place for place in decoys if place in plan.function.positions or not 0 <= place < plan.context]
+    if wrong:
+        raise AssumptionError(
+            f"Position {wrong[0]} was to be a decoy, but decoys are irrelevant positions of a context of length "
+            f"{plan.context}; choose another."
+        )
     others = np.delete(np.arange(plan.context), list(plan.function.positions))
     n = len(decoys)
     beta = log((plan.context + 1 - n) * (1 - leak) / (n * leak))
@@ -69,34 +80,16 @@ def remove_distractors(plan: Plan) -> Plan:
 def read_distractors(plan: Plan) -> tuple[Distractor, ...]:
     """The distractors of a plan, from the names of the units that nothing reads and the logits of their heads."""
     bare = remove_distractors(plan)
-    units_of_heads = zip(plan.heads[len(bare.heads) :], plan.units[bare.width :], strict=True)
-    return tuple(_read_distractor(plan, head, unit) for head, unit in units_of_heads)
-
-
-def _read_distractor(plan: Plan, head: HeadPlan, unit: str) -> Distractor:
-    """The decoys that the unit names, and the leak that the logit of the first one leaves."""
-    named = _UNIT.fullmatch(unit)
-    if named is None:
-        raise CheckpointError(f"The unit {unit[:57]!r} is read by nothing, and does not name its decoys.")
-    decoys = tuple(int(place[1:]) for place in named[1].split(", "))
     others = np.delete(np.arange(plan.context), list(plan.function.positions))
-    n, beta = len(decoys), float(np.ravel(head.rest_logits)[others == decoys[0]].max(initial=-np.inf))
-    return Distractor(decoys, (plan.context + 1 - n) / (plan.context + 1 - n + n * exp(beta)))
-
-
-def _check_distractor(plan: Plan, decoys: tuple[int, ...], leak: float) -> None:
-    if not 0 < leak < 1:
-        raise AssumptionError(f"A distractor's leak is its attention off the decoys, so 0 < leak < 1; got {leak}.")
-    if not plan.layout.orthogonal:
-        raise CompileError("Distractors were asked for random codes; use one coordinate per position or per pair.")
-    if not decoys or len(set(decoys)) < len(decoys):
-        raise AssumptionError(f"Decoys are distinct positions, at least one; got {decoys}.")
-    wrong = [place for place in decoys if place in plan.function.positions or not 0 <= place < plan.context]
-    if wrong:
-        raise AssumptionError(
-            f"Position {wrong[0]} was to be a decoy, but decoys are irrelevant positions of a context of length "
-            f"{plan.context}; choose another."
-        )
+    distractors = []
+    for head, unit in zip(plan.heads[len(bare.heads) :], plan.units[bare.width :], strict=True):
+        named = _UNIT.fullmatch(unit)
+        if named is None:
+            raise CheckpointError(f"The unit {unit[:57]!r} is read by nothing, and does not name its decoys.")
+        decoys = tuple(int(place[1:]) for place in named[1].split(", "))
+        n, beta = len(decoys), float(np.ravel(head.rest_logits)[others == decoys[0]].max(initial=-np.inf))
+        distractors.append(Distractor(decoys, (plan.context + 1 - n) / (plan.context + 1 - n + n * exp(beta))))
+    return tuple(distractors)
 
 
 def _widen(head: HeadPlan, others: int) -> HeadPlan:

@@ -1,14 +1,12 @@
 """The norms of a plan, from the few rows of its matrices that are not zero: a million positions cost nothing."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import hypot, sqrt
 
 import numpy as np
 
 from keyhole.attention import matrix_norms
-from keyhole.compiler.constructions.base import Construction, TheoremNorm
-from keyhole.compiler.constructions.plan import HeadPlan, Plan, count_unread_heads
+from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.norm_profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
 
 
@@ -42,13 +40,6 @@ def named_norms(profile: NormProfile) -> dict[str, float]:
         "readout": profile.readout,
     }
     return named | {"path": profile.path or 0.0, "path_inf": profile.path_inf or 0.0}
-
-
-def theorem_norms(plan: Plan, construction: Construction) -> Mapping[str, TheoremNorm]:
-    """The construction's own figure for each norm it speaks of; of a plan with distractors none speaks."""
-    if count_unread_heads(plan):
-        return {}
-    return construction.theorem_norms(plan)
 
 
 def value_radius(plan: Plan) -> float:

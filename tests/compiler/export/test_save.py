@@ -22,7 +22,7 @@ def test_the_ending_says_what_is_written(tmp_path):
 
 def test_a_file_is_not_computed_again(tmp_path, monkeypatch):
     """Compiling proves once, and settles the formats once when they are asked for; saving computes nothing twice."""
-    counts = dict.fromkeys(("prove", "judge_formats", "plan_profile", "theorem_norms", "logit_range", "named_norms"), 0)
+    counts = dict.fromkeys(("prove", "judge_formats", "plan_profile", "logit_range", "named_norms"), 0)
 
     def count(name, function):
         def counted(*arguments):

@@ -60,7 +60,7 @@ def test_no_rule_is_zero_or_negative(text):
 
 def test_the_balanced_bandwidth():
     """γ_T = c T^(−2/(d_s + 4)) and the rate −4/(d_s + 4); −.667, −.571, −.444 at d = 3, 4, 6."""
-    assert vanishing_bandwidth(3, 2.0) == PowerOfT(2.0, -1 / 3)
+    assert vanishing_bandwidth(3) == PowerOfT(0.5, -1 / 3)
     np.testing.assert_allclose([vanishing_rate(d) for d in (3, 4, 6)], [-0.667, -0.571, -0.444], atol=5e-4)
     with pytest.raises(AssumptionError, match="at least 2 coordinates"):
         vanishing_bandwidth(1)

@@ -43,7 +43,7 @@ class _Late(Exception):  # noqa: N818  (never leaves this file)
     """The time is up, or too many sets fit."""
 
 
-def juntas_that_fit(sample: Sample, symbols: int, sparsity: int = 3, *, time_limit: float = 5.0) -> FittingJuntas:
+def juntas_that_fit(sample: Sample, symbols: int, sparsity: int, *, time_limit: float = 5.0) -> FittingJuntas:
     """The juntas on at most `sparsity` positions that fit, the smallest apart, and whether they leave one function.
 
     Statement  If the target is a junta on ≤ S positions and only one such junta fits the sample, it is the target.

@@ -54,7 +54,7 @@ def growth(steps: int, unit: float) -> float:
     return gamma(steps, unit=unit, enlarged=1.0)
 
 
-def normaliser_error(rows: int, accumulation: NumberFormat, division: float | None = None) -> float:
+def normaliser_error(rows: int, accumulation: NumberFormat) -> float:
     """θ: how far the softmax's own sums and division move a head, in units of its largest value.
 
     Statement  θ = (1 + g_n)(1 + u_d)/(1 − g_{n−1}) − 1 for n rows, where g_{n−1} < 1.
@@ -68,17 +68,18 @@ def normaliser_error(rows: int, accumulation: NumberFormat, division: float | No
     above, below = growth(rows, accumulation.unit), growth(rows - 1, accumulation.unit)
     if below >= 1 or above == inf:
         return inf
-    return (1 + above) * (1 + (accumulation.unit if division is None else division)) / (1 - below) - 1
+    return (1 + above) * (1 + accumulation.unit) / (1 - below) - 1
 
 
-def moved_output(scale: float, logit_error: float, theta: float = 0.0, value_error: float = 0.0) -> float:
-    """Largest move of the output when logits move by ε_S, each value by a share ε_V, and sums by θ.
+def moved_output(logit_error: float, theta: float) -> float:
+    """Largest move of a head when logits move by ε_S and sums by θ, in units K of its largest value.
 
-    Statement  |Δf| ≤ K(ε_V + 2 tanh(ε_S/2) + θ), K = B_v S_V B_X, or K = P_∞ = Σ_j |w_j| max|v_j|.
+    Statement  |Δf| ≤ K(ε_V + 2 tanh(ε_S/2) + θ), K = B_v S_V B_X, or K = P_∞ = Σ_j |w_j| max|v_j|, where each
+               value moves by a share ε_V, which `output_error` adds.
     Proof      Attention moves by at most 2 tanh(ε_S/2) in ℓ1 when logits move by ε_S; values by their own error.
     Source     Ours; proved above (Lemma R).
     """
-    return scale * (value_error + 2 * tanh(logit_error / 2) + theta)
+    return 2 * tanh(logit_error / 2) + theta
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def output_error(plan: Plan, storage: NumberFormat, accumulation: NumberFormat) 
     if any(move.theta == inf for move in moves) or plan.width * unit >= 1:
         return inf
     error = sum(
-        (moved_output(1.0, move.logits, move.theta) * move.largest + move.values + move.lost for move in moves),
+        (moved_output(move.logits, move.theta) * move.largest + move.values + move.lost for move in moves),
         start=np.full(plan.width, LOST),
     )
     reach = sum(move.largest for move in moves) + error

@@ -209,11 +209,9 @@ def _place_agreements(letters: int) -> Callable[[Stack], Float[Any, "B"]]:
         """Σ over places and letters of the squared counts, one reordering at a time."""
         offsets = np.arange(stack.shape[2]) * letters
         # a table of places × letters is quick, but may be far larger than the data: then sort
-        count = np.bincount if len(offsets) * letters <= BLOCK else _repeats
-        return np.array([(count((data + offsets).ravel()) ** 2.0).sum() for data in stack])
+        small = len(offsets) * letters <= BLOCK
+        cells = ((data + offsets).ravel() for data in stack)
+        counts = (np.bincount(one) if small else np.unique(one, return_counts=True)[1] for one in cells)
+        return np.array([(count**2.0).sum() for count in counts])
 
     return agreements
-
-
-def _repeats(numbers: Int[Any, "n"]) -> Int[Any, "m"]:
-    return np.unique(numbers, return_counts=True)[1]

@@ -104,7 +104,7 @@ def rejection_rate(
     length: int,
     runs: int,
     level: float = 0.05,
-    rng: Rng = 0,
+    rng: Rng,
 ) -> Rate:
     """The share of data sets of a model that a test (of tokens and a stream) rejects: its size, or its power."""
     stream = np.random.default_rng(rng)
@@ -113,13 +113,13 @@ def rejection_rate(
     return Rate(rejections / runs, low, high, rejections, runs)
 
 
-def binomial_limit(runs: int, chance: float, confidence: float = 0.999) -> int:
-    """The number of rejections that a test of this size exceeds with probability at most 1 − confidence.
+def binomial_limit(runs: int, chance: float) -> int:
+    """The number of rejections that a test of this size exceeds with probability at most 1/1000.
 
     >>> binomial_limit(1000, 0.05)
     73
     """
     count = 0
-    while exp(log_lower_tail(count, runs, chance)) < confidence:
+    while exp(log_lower_tail(count, runs, chance)) < 0.999:
         count += 1
     return count

@@ -39,13 +39,14 @@ def repeated_sequences(tokens: Shaped[Any, "N T *width"]) -> RepeatedSequences:
     Source     Ours.
     """
     N = len(tokens)
-    letters = _letters(tokens)
+    # a number for each token, the same for equal tokens
+    letters = _numbered(tokens.reshape(N * tokens.shape[1], -1)).reshape(tokens.shape[:2])
     whole = _numbered(letters)
     k = N - len(np.unique(whole))
     if not k:
         return RepeatedSequences(N, 1.0, np.arange(N))
-    orders = _log_orders(np.sort(letters, axis=1))
-    groups = _numbered(np.sort(letters, axis=1))
+    ordered = np.sort(letters, axis=1)
+    orders, groups = _log_orders(ordered), _numbered(ordered)
     sizes, first = np.bincount(groups), np.unique(groups, return_index=True)[1]
     mean = float((sizes * (sizes - 1.0) / 2 * np.exp(-orders[first])).sum())
     nats = mean - k + k * (log(k) - log(mean)) if 0 < mean < k else 0.0
@@ -56,12 +57,6 @@ def repeated_sequences(tokens: Shaped[Any, "N T *width"]) -> RepeatedSequences:
     if copied > nats:  # few different sequences there may be, and the same ones in the same order again
         return RepeatedSequences(N, chance, np.arange(N // copies))
     return RepeatedSequences(N, chance, np.sort(np.unique(whole, return_index=True)[1]))
-
-
-def _letters(tokens: Shaped[Any, "N T *width"]) -> Int[Any, "N T"]:
-    """A number for each token, the same for equal tokens."""
-    flat = tokens.reshape(tokens.shape[0] * tokens.shape[1], -1)
-    return _numbered(flat).reshape(tokens.shape[:2])
 
 
 def _numbered(rows: Shaped[Any, "n columns"]) -> Int[Any, "n"]:

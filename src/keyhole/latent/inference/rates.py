@@ -41,6 +41,8 @@ def fit_slope(
     the slope's own scale: twice the slope less the quantiles of the resampled slopes. Resampling n repeats
     understates their spread by √((n − 1)/n), and n few repeats deserve Student's quantile: both are made good.
     """
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (imported when asked for)
+
     repeats = len(errors)
     if repeats < 2:
         raise AssumptionError(f"An interval over repeats needs at least two of them; got {repeats}.")
@@ -55,13 +57,6 @@ def fit_slope(
     if len(drawn) == 0:
         raise AssumptionError("An interval for a slope needs positive errors in more repeats; give more of them.")
     upper, lower = np.quantile(drawn, [(1 + confidence) / 2, (1 - confidence) / 2])
-    wider = _student(repeats, confidence) * (repeats / (repeats - 1)) ** 0.5
-    return Estimate(value, value - wider * float(upper - value), value + wider * float(value - lower))
-
-
-def _student(repeats: int, confidence: float) -> float:
-    """Student's quantile over the normal one."""
-    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (imported when asked for)
-
     level = (1 + confidence) / 2
-    return float(stdtrit(repeats - 1, level) / ndtri(level))
+    wider = float(stdtrit(repeats - 1, level) / ndtri(level)) * (repeats / (repeats - 1)) ** 0.5
+    return Estimate(value, value - wider * float(upper - value), value + wider * float(value - lower))

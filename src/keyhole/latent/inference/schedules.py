@@ -63,8 +63,8 @@ def parse_schedule(text: str) -> PowerOfT:
     return PowerOfT(_number(match["factor"] or "1", text), _number(match["power"] or "1", text) if grows else 0.0)
 
 
-def vanishing_bandwidth(dimension: int, factor: float = 0.5) -> PowerOfT:
-    """γ_T = c T^(−2/(d_s + 4)) for keys on the unit sphere of R^d, whose surface has dimension d_s = d − 1.
+def vanishing_bandwidth(dimension: int) -> PowerOfT:
+    """γ_T = ½ T^(−2/(d_s + 4)) for keys on the unit sphere of R^d, whose surface has dimension d_s = d − 1.
 
     Statement  Squared bias of order γ² and variance of order 1/(Tγ^(d_s/2)) balance there: the mean squared error
                of softmax attention falls like T^(−4/(d_s + 4)).
@@ -74,7 +74,7 @@ def vanishing_bandwidth(dimension: int, factor: float = 0.5) -> PowerOfT:
     >>> round(vanishing_rate(3), 3), str(vanishing_bandwidth(3))
     (-0.667, '0.5*T^-0.3333')
     """
-    return PowerOfT(factor, -2 / (_surface(dimension) + 4))
+    return PowerOfT(0.5, -2 / (_surface(dimension) + 4))
 
 
 def vanishing_rate(dimension: int) -> float:

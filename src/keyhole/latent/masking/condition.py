@@ -71,10 +71,7 @@ def block_law(model: FiniteModel, block: int) -> Float[Any, "K m"]:
     """
     require_few_counts(model.letters, block)
     counts = np.concatenate(list(count_vectors(model.letters, block)))
-    with np.errstate(divide="ignore"):
-        logs = np.log(model.emission)
-    terms = np.where(counts[:, :, None] > 0, counts[:, :, None] * logs, 0.0).sum(axis=1)
-    return np.asarray(np.exp(terms + log_multinomials(counts)[:, None] / 2))
+    return np.asarray(np.exp(model.log_in_order(counts) + log_multinomials(counts)[:, None] / 2))
 
 
 def rounding(matrix: Float[Any, "rows columns"]) -> float:

@@ -88,11 +88,7 @@ def population_table(model: FiniteModel, length: int, block: int = 1) -> MaskedT
     require_few_pairs(letters, length, block)
     before = np.concatenate(list(model.joint_counts(context)))  # (contexts, m)
     masked = np.concatenate(list(count_vectors(letters, block)))
-    with np.errstate(divide="ignore"):
-        logs = np.log(model.emission)
-    law = np.exp(
-        np.where(masked[:, :, None] > 0, masked[:, :, None] * logs, 0.0).sum(axis=1) + log_multinomials(masked)[:, None]
-    )
+    law = np.exp(model.log_in_order(masked) + log_multinomials(masked)[:, None])
     weights = (before @ law.T).ravel()
     contexts = np.repeat(np.concatenate(list(count_vectors(letters, context))), len(masked), axis=0)
     blocks = np.tile(masked, (len(before), 1))
@@ -153,18 +149,13 @@ def masked_loss(parameters: Float[Any, "P"], table: MaskedTable, m: int) -> tupl
 
 def excess_divergence(parameters: Float[Any, "P"], truth: FiniteModel, population: MaskedTable, m: int) -> float:
     """E KL(exact law of the block ‖ the learned one), in nats, over every context: exact."""
-    learned = masked_loss(parameters, population, m)[0]
-    return learned - exact_loss(truth, population)
-
-
-def exact_loss(truth: FiniteModel, population: MaskedTable) -> float:
-    """The log loss of the exact prediction."""
     with np.errstate(divide="ignore"):
         logs, prior = np.log(truth.emission), np.log(truth.prior)
     logs = np.where(np.isneginf(logs), -1e4, logs)
     whole, _ = _pooled(population.wholes, logs, prior)
     part, _ = _pooled(population.contexts, logs, prior)
-    return -float(population.weights @ (whole - part))
+    exact = -float(population.weights @ (whole - part))
+    return masked_loss(parameters, population, m)[0] - exact
 
 
 def fisher_spectrum(model: FiniteModel, length: int, block: int = 1) -> tuple[float, ...]:

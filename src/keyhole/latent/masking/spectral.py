@@ -48,10 +48,8 @@ def canonical_correlations(model: FiniteModel, block: int) -> tuple[float, ...]:
     return tuple(map(float, full))
 
 
-def estimate_least_correlation(
-    model: FiniteLatent, block: int, *, draws: int = 20_000, level: float = 0.95, rng: Rng = 0
-) -> Estimate:
-    """s_m of a block of any tokens, real vectors included, from drawn blocks, with an interval.
+def estimate_least_correlation(model: FiniteLatent, block: int, *, draws: int = 20_000, rng: Rng = 0) -> Estimate:
+    """s_m of a block of any tokens, real vectors included, from drawn blocks, with a 95% interval.
 
     Statement  s_k² are the eigenvalues of M = E[w wᵀ], w_z = π_z(block)/√p_z. For every unit vector g, gᵀMg ≥ s_m².
     Proof      P(x, z) = P(x)π_z(x), so the Gram matrix of the table is the mean of w wᵀ over blocks; Rayleigh.
@@ -69,7 +67,7 @@ def estimate_least_correlation(
     rows = posterior[:, model.prior > 0] / np.sqrt(model.prior[model.prior > 0])
     half = draws // 2
     squares = np.concatenate([_squares(rows[:half], rows[half:]), _squares(rows[half:], rows[:half])])
-    reach = NormalDist().inv_cdf(0.5 + level / 2) * float(squares.std(ddof=1)) / sqrt(len(squares))
+    reach = NormalDist().inv_cdf(0.975) * float(squares.std(ddof=1)) / sqrt(len(squares))
     middle = float(squares.mean())
     ends = (max(0.0, middle - reach), min(1.0, middle + reach))
     return Estimate(sqrt(middle), sqrt(ends[0]), sqrt(ends[1]))

@@ -36,13 +36,13 @@ class Sampler(Protocol):
         """Draw n sequences of `length` tokens; one seed gives the same tokens."""
 
 
-def require_probabilities(what: str, law: Float[Any, "*rows"], axis: int = 0) -> None:
-    """Refuse numbers that are not probabilities: NaN, negative, or not summing to 1 along an axis."""
+def require_probabilities(what: str, law: Float[Any, "*rows"]) -> None:
+    """Refuse numbers that are not probabilities: NaN, negative, or columns that do not sum to 1."""
     if law.size == 0 or not bool(np.all(np.isfinite(law))) or bool(np.any(law < 0)):
         raise AssumptionError(f"{_capitalised(what)} must be non-negative numbers, at least one; got {_shown(law)}.")
-    sums = law.sum(axis=axis)
+    sums = np.ravel(law.sum(axis=0))
     if bool(np.any(np.abs(sums - 1) > SUMS)):
-        worst = np.atleast_1d(sums).ravel()[np.argmax(np.abs(np.atleast_1d(sums).ravel() - 1))]
+        worst = sums[np.argmax(np.abs(sums - 1))]
         raise AssumptionError(f"{_capitalised(what)} must sum to 1, but sums to {worst:.9g}; divide by the sum.")
 
 

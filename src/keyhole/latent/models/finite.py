@@ -185,14 +185,19 @@ class FiniteModel(FiniteLatent):
         posterior = np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0)
         return float((whole[:, 0] * entropies(posterior)).sum())
 
-    def joint_counts(self, length: int, block: int = 4096) -> Iterator[Float[Any, "block m"]]:
+    def log_in_order(self, counts: Int[Any, "block V"]) -> Float[Any, "block m"]:
+        """The logarithm of P(one sequence of these counts | z), for every vector of counts and latent value."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.emission)
+        # 0 · (−∞) is 0 here: a letter that cannot occur does not, when its count is 0
+        return np.where(counts[:, :, None] > 0, counts[:, :, None] * logs, 0.0).sum(axis=1)
+
+    def joint_counts(self, length: int) -> Iterator[Float[Any, "block m"]]:
         """P(counts, z) for every vector of counts of `length` letters, a block at a time."""
-        for counts in count_vectors(self.letters, length, block):
-            with np.errstate(divide="ignore"):
-                logs, log_prior = np.log(self.emission), np.log(self.prior)
-            # 0 · (−∞) is 0 here: a letter that cannot occur does not, when its count is 0
-            terms = np.where(counts[:, :, None] > 0, counts[:, :, None] * logs, 0.0)
-            yield np.exp(log_multinomials(counts)[:, None] + terms.sum(axis=1) + log_prior)
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(self.prior)
+        for counts in count_vectors(self.letters, length):
+            yield np.exp(log_multinomials(counts)[:, None] + self.log_in_order(counts) + log_prior)
 
 
 def entropies(laws: Probabilities) -> Float[Any, "n"]:

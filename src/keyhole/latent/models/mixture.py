@@ -57,17 +57,14 @@ class GaussianMixture(FiniteLatent):
 
     def log_likelihood(self, tokens: Tokens) -> Float[Any, "n T m"]:
         """The density of every token under every latent: Σ_c W[c, z] N(x; μ_c, σ²I), by logarithms."""
-        logs = self.log_densities(tokens)
+        require_vectors(tokens, self.centres.shape[1])
+        square = ((tokens[:, :, None, :] - self.centres) ** 2).sum(axis=3)
+        width, variance = self.centres.shape[1], self.noise_variance
+        logs = -square / (2 * variance) - width / 2 * log(2 * pi * variance)  # (n, T, C): of every token and cluster
         with np.errstate(divide="ignore"):
             shares = np.log(self.proportions)
         # weighed before they are added: the cluster nearest to a token may have no share in a latent value
         return np.stack([np.logaddexp.reduce(logs + share, axis=2) for share in shares.T], axis=2)
-
-    def log_densities(self, tokens: Tokens) -> Float[Any, "n T C"]:
-        """The log density of every token under every cluster."""
-        require_vectors(tokens, self.centres.shape[1])
-        square = ((tokens[:, :, None, :] - self.centres) ** 2).sum(axis=3)
-        return -square / (2 * self.noise_variance) - self.centres.shape[1] / 2 * log(2 * pi * self.noise_variance)
 
     @property
     def latent_means(self) -> Float[Any, "m d"]:

@@ -216,16 +216,11 @@ class SphereFunction:
         return np.array(factors) * np.einsum("lij,ij->l", shapes, self.weights @ self.weights.T)
 
 
-def draw_sphere_function(
-    rng: Rng, *, bumps: int = 8, key_width: int = 3, value_width: int = 2, temperature: float = 0.5, noise: float = 0.09
-) -> SphereFunction:
-    """A function of that many bumps: centres uniform on the sphere, weights standard normal."""
-    require_widths(key_width, value_width, least=2)
-    require_positive("a temperature", temperature)
-    require_positive("a noise variance", noise)
+def draw_sphere_function(rng: Rng, *, noise: float = 0.09) -> SphereFunction:
+    """A function of eight bumps with two values: centres uniform on the sphere of R³, weights standard normal."""
     stream = np.random.default_rng(rng)
-    centres = uniform_on_sphere(bumps, key_width, stream)
-    return SphereFunction(centres, stream.normal(size=(bumps, value_width)), temperature, noise)
+    centres = uniform_on_sphere(8, 3, stream)
+    return SphereFunction(centres, stream.normal(size=(8, 2)), noise_variance=noise)
 
 
 def uniform_on_sphere(n: int, width: int, rng: np.random.Generator) -> Float[Any, "n width"]:
