@@ -1,7 +1,7 @@
 """How large the project is, in one table: python bench/size.py [--tree PATH] [--json].
 
 Definitions. Core: src without `apps`. Parameters: of any function, `self` and `cls` left out; a public one has no
-underscore in its name and stands outside `cli`. Options: those of every command and sub-command, `--help` left out.
+underscore in its name and is not a command. Options: those of every command and sub-command, `--help` left out.
 String keys: distinct constant strings k in `x["k"]` that is read and in `.get("k")`, in files under `show` or named
 `*report*`, `render*`, `text*` or `show*`. Referenced once: module-level functions whose name stands in one place
 besides the definition, as a name or an attribute. Prose: test functions of which an assertion or a decorator has a
@@ -163,7 +163,12 @@ def sizes(tree: Path) -> dict[str, int | None]:
     sources = parsed(tree / "src")
     core = [path for path in sources if "apps" not in path.parts]
     every = [function for source in sources.values() for function in functions(source)]
-    inside = (function for path, source in sources.items() if "cli" not in path.parts for function in functions(source))
+    inside = (
+        function
+        for path, source in sources.items()
+        if "cli" not in path.parts and not path.stem.startswith("command")
+        for function in functions(source)
+    )
     read = [key for path, source in sources.items() if renders(path) for key in keys(source)]
     tests = [
         test for source in parsed(tree / "tests").values() for test in functions(source) if test.name[:5] == "test_"
