@@ -13,9 +13,7 @@ from keyhole.apps.ledger.training.registered import (
     SWEEP,
     THIRD,
     conclude,
-    measure_first,
-    measure_second,
-    measure_third,
+    measure,
     released,
 )
 from keyhole.sweeps.plans import read_plan, rows_path
@@ -31,14 +29,14 @@ def test_the_rows_are_those_that_the_claim_knows(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "measure", "planned"),
-    [(FIRST, measure_first, 41), (SECOND, measure_second, 18), (THIRD, measure_third, 41)],
+    ("name", "planned"),
+    [(FIRST, 41), (SECOND, 18), (THIRD, 41)],
 )
-def test_without_rows_nothing_is_decided(tmp_path, monkeypatch, name, measure, planned):
+def test_without_rows_nothing_is_decided(tmp_path, monkeypatch, name, planned):
     """Without a finished context the claim says how far it is; without the folder it is not measured, and says so."""
     (tmp_path / "plan.toml").write_text((released(name) / "plan.toml").read_text("utf8"), "utf8")
     monkeypatch.setattr(registered, "released", {name: tmp_path}.__getitem__)  # asked for no other plan
-    outcome = measure("quick", 0)
+    outcome = measure(name, "quick", 0)
     assert outcome.verdict == "not finished"
     given_up = f"The plan was given up with 0 of {planned} contexts finished, so nothing is said of the claim. "
     under_way = f"The runs are not finished: 0 of {planned} contexts are. So nothing is said of the claim yet. "
@@ -46,7 +44,7 @@ def test_without_rows_nothing_is_decided(tmp_path, monkeypatch, name, measure, p
     assert outcome.measurement.startswith(f"{begins}{SWEEP}: no context finished;")
     assert len(outcome.caveats) == 1
     monkeypatch.setattr(registered, "released", lambda _: None)
-    absent = measure("quick", 0)
+    absent = measure(name, "quick", 0)
     assert absent.verdict == "not measured here"
 
 
@@ -60,7 +58,7 @@ def test_the_first_plan_says_why_it_was_given_up(tmp_path, monkeypatch):
     assert [line.split(",")[4] for line in few] == 3 * ["1"] + 6 * ["0"] + 3 * ["1"] + 3 * ["0"]
     path.write_text("".join([header, *few]), "utf8")
     monkeypatch.setattr(registered, "released", lambda _: tmp_path)
-    said = measure_first("quick", 0).caveats[-1]
+    said = measure(FIRST, "quick", 0).caveats[-1]
     assert all(f"{count} " in said for count in ("3 of 3 runs", "0 of 6", "3 of 3 fit", "0 of 3 fit"))
 
 

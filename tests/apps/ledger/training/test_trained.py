@@ -159,11 +159,13 @@ def test_parity_is_learned_by_most_runs(wins, verdict):
 def test_the_course_of_parity_is_judged_apart(readings, sudden, foretold):
     """A jump, and Fourier weight that moves first and for good, are claims of their own, about successful runs."""
     runs = [(15, result(readings=readings)) for _ in range(20)]
-    assert parity.conclude_sudden(runs).verdict == sudden
-    assert parity.conclude_foretold(runs).verdict == foretold
+    assert parity.conclude_share("sudden", runs).verdict == sudden
+    assert parity.conclude_share("foretold", runs).verdict == foretold
     few = runs[:5] + [(15, result(success=False, readings=readings))] * 15
-    assert parity.conclude_sudden(few).verdict == "undecided at this scale"  # five of five: from .47 on
-    assert parity.conclude_foretold(few[5:]).verdict == "undecided at this scale"  # of no success nothing is said
+    assert parity.conclude_share("sudden", few).verdict == "undecided at this scale"  # five of five: from .47 on
+    assert (
+        parity.conclude_share("foretold", few[5:]).verdict == "undecided at this scale"
+    )  # no success says nothing
 
 
 @pytest.mark.parametrize("wins", range(1, 12))

@@ -3,9 +3,5 @@
 from keyhole.apps.ledger.checkpoints import atom_mapping, exchangeability, head_roles, syntax
 from keyhole.apps.ledger.finding import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *head_roles.EXPERIMENTS,
-    *syntax.EXPERIMENTS,
-    *exchangeability.EXPERIMENTS,
-    *atom_mapping.EXPERIMENTS,
-)
+MODULES = (head_roles, syntax, exchangeability, atom_mapping)
+EXPERIMENTS: tuple[Experiment, ...] = tuple(each for module in MODULES for each in module.EXPERIMENTS)

@@ -15,7 +15,7 @@ import numpy as np
 from keyhole.apps.heads.model_source import open_checkpoint
 from keyhole.apps.heads.packages import PACKAGED
 from keyhole.apps.ledger.checkpoints.head_roles import conclude
-from keyhole.apps.ledger.checkpoints.sources import measured
+from keyhole.apps.ledger.checkpoints.sources import where_present
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.checkpoints import prepare
 from keyhole.figure import Axis, Figure
@@ -184,13 +184,9 @@ def shares(reactions: Sequence[tuple[str, tuple[set[int], ...]]] = REACTIONS) ->
     return {way: table / atoms for way, table in right.items()}, atoms
 
 
-def measure(scale: Scale, seed: int) -> Outcome:
+@where_present
+def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (the model and the reactions are what they are)
     """The share of right origins of every head, by four ways of reading."""
-    del scale, seed  # the model and the reactions are what they are
-    return measured(_measured)
-
-
-def _measured() -> Outcome:
     right, atoms = shares()
     package = PACKAGED["rxnmapper"]
     ranks = {way: int((table > table[NAMED]).sum()) + 1 for way, table in right.items()}

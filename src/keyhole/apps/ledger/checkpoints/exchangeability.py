@@ -9,7 +9,7 @@ from keyhole.apps.heads.head_data import Images, Rows, Text
 from keyhole.apps.heads.order import ModelOrder, model_order
 from keyhole.apps.ledger.checkpoints.head_roles import conclude, read_digits
 from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
-from keyhole.apps.ledger.checkpoints.sources import DIGITS, TSP, VIT, VIT_SETTINGS, measured, named
+from keyhole.apps.ledger.checkpoints.sources import DIGITS, TSP, VIT, VIT_SETTINGS, named, where_present
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.checkpoints import load_checkpoint
 from keyhole.errors import MissingError
@@ -39,13 +39,10 @@ ROUNDING, FELT = 1e-9, 0.01
 INPUTS = {"quick": 10, "paper": 100}
 
 
+@where_present
 def measure(scale: Scale, seed: int) -> Outcome:
     """Move the rows of every model, with their positions and without."""
-    return measured(lambda: _measured(INPUTS[scale], seed))
-
-
-def _measured(count: int, seed: int) -> Outcome:
-    rng = np.random.default_rng(seed)
+    count, rng = INPUTS[scale], np.random.default_rng(seed)
     tours = {nodes: needed.find() for nodes, needed in TSP.items()}
     vision, digits = VIT.find(), DIGITS.find()
     orders: dict[str, ModelOrder] = {

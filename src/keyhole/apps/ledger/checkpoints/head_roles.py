@@ -12,10 +12,9 @@ from keyhole.apps.heads.head_statistics import HeadUse
 from keyhole.apps.heads.heads import Heads, heads
 from keyhole.apps.heads.packages import PACKAGED
 from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
-from keyhole.apps.ledger.checkpoints.sources import DIGITS, LABELS, TSP, VIT, VIT_SETTINGS, measured, named
+from keyhole.apps.ledger.checkpoints.sources import DIGITS, LABELS, TSP, VIT, VIT_SETTINGS, named, where_present
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.checkpoints import Checkpoint, load_checkpoint, prepare
-from keyhole.figure import Figure
 from keyhole.papers import BONAERT_2021, EDELMAN_2022, KOOL_2019
 from keyhole.verdicts import ClaimVerdict
 
@@ -73,13 +72,9 @@ ONE_MODEL = (
 )
 
 
-def measure_language(scale: Scale, seed: int) -> Outcome:
+@where_present
+def measure_language(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (forty sentences take seconds)
     """MiniLM's heads on plain sentences."""
-    del scale  # forty sentences take seconds
-    return measured(lambda: _language(seed))
-
-
-def _language(seed: int) -> Outcome:
     answer = heads("minilm", Text(SENTENCES), seed=seed)
     share = Counted(answer.uses["trained"], ("sparse", "local", "sink"), seed)
     random, shuffled = (share.of(answer.uses[name]) for name in ("random", "shuffled"))
@@ -95,7 +90,7 @@ def _language(seed: int) -> Outcome:
         + f"Of the controls {random:.0%} (random) and {shuffled:.0%} (shuffled) are any of these.\n{package.package} {package.version}: {told(answer)}.",
         {"selective": share.value, "random": random, "shuffled": shuffled, **counted(answer)},
         f"{share.interval} over {RESAMPLES} resamples of the sentences",
-        (_drawn(answer),),
+        (answer.figure(),),
         caveats=(
             f"{counts['sink']} of these heads are sinks, which are sparse in a trivial sense only: they look at a token that the tokenizer adds.",
             RULE,
@@ -105,16 +100,14 @@ def _language(seed: int) -> Outcome:
     )
 
 
+@where_present
 def measure_vision(scale: Scale, seed: int) -> Outcome:
     """The MNIST transformer's heads at [CLS] on test images."""
-    return measured(lambda: _vision(300 if scale == "quick" else 3000, seed))
-
-
-def _vision(count: int, seed: int) -> Outcome:
-    model, images, labels = VIT.find(), read_digits(DIGITS.find()), read_labels(LABELS.find())
+    count = 300 if scale == "quick" else 3000
+    model, images, labels = VIT.find(), read_digits(DIGITS.find()), LABELS.find().read_bytes()
     checkpoint = load_checkpoint(model, config=VIT_SETTINGS)
     answer = heads(checkpoint, Images(images[:count]), first_query=True, seed=seed)
-    read, right, spread = recognised(checkpoint, images, labels)
+    read, right, spread = recognised(checkpoint, images, np.frombuffer(labels, dtype=np.uint8, offset=8))
     share = Counted(answer.uses["trained"], ("sparse", "sink", "near-uniform"), seed)
     selective = Counted(answer.uses["trained"], ("sparse", "sink"), seed)
     even = share.of(answer.uses["random"], ("near-uniform",))
@@ -132,17 +125,15 @@ def _vision(count: int, seed: int) -> Outcome:
             **counted(answer),
         },
         f"{share.interval} over {RESAMPLES} resamples of {count} images",
-        (_drawn(answer),),
+        (answer.figure(),),
         caveats=(RULE, "Four heads of one small model; larger vision transformers and photographs were not tested."),
     )
 
 
+@where_present
 def measure_reinforcement(scale: Scale, seed: int) -> Outcome:
     """The tour encoders' heads on random nodes."""
-    return measured(lambda: _reinforcement(100 if scale == "quick" else 1000, seed))
-
-
-def _reinforcement(count: int, seed: int) -> Outcome:
+    count = 100 if scale == "quick" else 1000
     rng = np.random.default_rng(seed)
     models = {nodes: needed.find() for nodes, needed in TSP.items()}
     answers = {nodes: heads(path, Rows(rng.random((count, nodes, 2))), seed=seed) for nodes, path in models.items()}
@@ -171,7 +162,7 @@ def _reinforcement(count: int, seed: int) -> Outcome:
         },
         "; ".join(f"{nodes} nodes: {first[nodes].interval} and {later[nodes].interval}" for nodes in answers)
         + f", over {RESAMPLES} resamples of {count} inputs",
-        tuple(_drawn(answer) for answer in answers.values()),
+        tuple(answer.figure() for answer in answers.values()),
         caveats=(
             RULE,
             "Entropies are of every node's row over all nodes, itself included. The prediction is that of a description of these models, and was known to fail in part when it was written here.",
@@ -189,7 +180,8 @@ class Counted:
         self.value = self.of(use)
         self.heads = len(self.layers) * use.kept.shape[2]
         rng = np.random.default_rng(seed)
-        drawn = [self.of(_resampled(use, rng)) for _ in range(RESAMPLES)]
+        draws = (rng.integers(0, len(use.kept), len(use.kept)) for _ in range(RESAMPLES))
+        drawn = [self.of(HeadUse(use.kept[at], use.without[at], use.ordered)) for at in draws]
         self.low, self.high = (float(end) for end in np.quantile(drawn, (0.025, 0.975)))
 
     def of(self, use: HeadUse, verdicts: Sequence[str] | None = None, layers: Sequence[int] | None = None) -> float:
@@ -206,11 +198,6 @@ class Counted:
 
     def __str__(self) -> str:
         return f"{round(self.value * self.heads)}"
-
-
-def _resampled(use: HeadUse, rng: np.random.Generator) -> HeadUse:
-    at = rng.integers(0, len(use.kept), len(use.kept))
-    return HeadUse(use.kept[at], use.without[at], use.ordered)
 
 
 def conclude(good: bool, bad: bool) -> ClaimVerdict:  # noqa: FBT001  (what speaks for a claim, and against it)
@@ -233,11 +220,6 @@ def _entropies(found: Heads, layer: int = 0) -> str:
     return ", ".join(f"{value:.2f}" for value in found.uses["trained"].mean("entropy", sinks=False)[layer])
 
 
-def _drawn(found: Heads) -> Figure:
-    figure: Figure = found.figure()
-    return figure
-
-
 def recognised(checkpoint: Checkpoint, images: np.ndarray, labels: np.ndarray) -> tuple[int, float, float]:
     """Of how many images, the share whose digit has the largest logit, and how far queries at [CLS] differ."""
     layer, model = fixed_query_layer(checkpoint), prepare(checkpoint, single=True)
@@ -257,11 +239,6 @@ def recognised(checkpoint: Checkpoint, images: np.ndarray, labels: np.ndarray) -
         right += int((unembedding(last[:, 0]).argmax(axis=1) == labels[start : start + 500]).sum())
     together = np.concatenate(queries)
     return len(rows), right / len(rows), float(np.ptp(together, axis=0).max())
-
-
-def read_labels(path: Path) -> np.ndarray:
-    """Labels of an IDX file."""
-    return np.frombuffer(path.read_bytes(), dtype=np.uint8, offset=8)
 
 
 def read_digits(path: Path) -> np.ndarray:

@@ -6,12 +6,13 @@ KEYHOLE_MODELS names, by the paths below; it takes several folders, parted as in
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from keyhole.apps.ledger.finding import Outcome
+from keyhole.apps.ledger.finding import Measure, Outcome, Scale
 from keyhole.errors import MissingError
 
 VARIABLE = "KEYHOLE_MODELS"
@@ -81,17 +82,18 @@ VIT_SETTINGS: dict[str, Any] = {
 }
 
 
-def measured(measure: Callable[[], Outcome]) -> Outcome:
-    """Return what was measured, or, if something is absent, the command that fetches it."""
-    try:
-        return measure()
-    except MissingError as missing:
-        return Outcome(
-            "not measured here",
-            f"{str(missing).rstrip('.')}. Nothing is said of the claim, neither for it nor against it.",
-            {},
-            "none: nothing was measured",
-        )
+def where_present(measure: Measure) -> Measure:
+    """Measure where the models are present; where one is absent, the outcome names the command that fetches it."""
+
+    @wraps(measure)
+    def outcome(scale: Scale, seed: int) -> Outcome:
+        try:
+            return measure(scale, seed)
+        except MissingError as missing:
+            said = f"{str(missing).rstrip('.')}. Nothing is said of the claim, neither for it nor against it."
+            return Outcome("not measured here", said, {}, "none: nothing was measured")
+
+    return outcome
 
 
 def named(paths: Sequence[Path]) -> str:

@@ -3,11 +3,10 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from keyhole.apps.heads.head_annotation import HeadsAnnotation, RelationScore, heads_annotation
+from keyhole.apps.heads.head_annotation import RelationScore, heads_annotation
 from keyhole.apps.ledger.checkpoints.head_roles import conclude
-from keyhole.apps.ledger.checkpoints.sources import TREEBANK, measured, named
+from keyhole.apps.ledger.checkpoints.sources import TREEBANK, named, where_present
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.figure import Figure
 from keyhole.papers import CLARK_2019
 
 CLAIM = Claim(
@@ -35,12 +34,10 @@ PUBLISHED = (
 )
 
 
+@where_present
 def measure(scale: Scale, seed: int) -> Outcome:
     """Every relation's best head, beside its rivals."""
-    return measured(lambda: _measured(SENTENCES if scale == "quick" else None, seed))
-
-
-def _measured(sentences: int | None, seed: int) -> Outcome:
+    sentences = SENTENCES if scale == "quick" else None
     parts = [TREEBANK[name].find() for name in ("dev", "test")]
     with TemporaryDirectory() as folder:
         used = [_beginning(part, sentences, Path(folder)) for part in parts]
@@ -63,7 +60,7 @@ def _measured(sentences: int | None, seed: int) -> Outcome:
             "relations": float(len(answer.relations)),
         },
         f"Quantiles of resampled sentences, 95 % for all {len(answer.relations)} ranked relations together.",
-        (_figure(answer),),
+        (answer.figure(),),
         caveats=(
             "UD's relations are not those of Stanford Dependencies, so shares compare in kind and not digit by digit. A head that agrees is described by it, and not explained.",
             PUBLISHED,
@@ -78,10 +75,6 @@ def _told(each: RelationScore) -> str:
         f"{each.relation}: head {best.layer + 1}-{best.head + 1} ({best.direction}) {best.chosen:.1%} where it was chosen, {best.scored.value:.1%} ({best.scored.low:.1%} to {best.scored.high:.1%}) where it is scored; "
         f"offset {each.offset:+d} {each.offset_scored:.1%}; {controls}; over the nearest rival by at least {over.low:.1%}"
     )
-
-
-def _figure(found: HeadsAnnotation) -> Figure:
-    return found.figure()
 
 
 def _beginning(path: Path, sentences: int | None, folder: Path) -> Path:

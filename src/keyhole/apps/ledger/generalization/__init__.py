@@ -3,11 +3,5 @@
 from keyhole.apps.ledger.finding import Experiment
 from keyhole.apps.ledger.generalization import bound_growth, bound_rivals, bound_shape, floor, theorem_l, theorem_t
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *floor.EXPERIMENTS,
-    *theorem_t.EXPERIMENTS,
-    *theorem_l.EXPERIMENTS,
-    *bound_growth.EXPERIMENTS,
-    *bound_rivals.EXPERIMENTS,
-    *bound_shape.EXPERIMENTS,
-)
+MODULES = (floor, theorem_t, theorem_l, bound_growth, bound_rivals, bound_shape)
+EXPERIMENTS: tuple[Experiment, ...] = tuple(each for module in MODULES for each in module.EXPERIMENTS)

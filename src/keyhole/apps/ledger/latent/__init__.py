@@ -11,12 +11,13 @@ from keyhole.apps.ledger.latent import (
     sufficiency,
 )
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *exchangeability.EXPERIMENTS,
-    *exchangeability_tests.EXPERIMENTS,
-    *sufficiency.EXPERIMENTS,
-    *minimality.EXPERIMENTS,
-    *posterior_contraction.EXPERIMENTS,
-    *attention_conditional_mean.EXPERIMENTS,
-    *inference_rates.EXPERIMENTS,
+MODULES = (
+    exchangeability,
+    exchangeability_tests,
+    sufficiency,
+    minimality,
+    posterior_contraction,
+    attention_conditional_mean,
+    inference_rates,
 )
+EXPERIMENTS: tuple[Experiment, ...] = tuple(each for module in MODULES for each in module.EXPERIMENTS)

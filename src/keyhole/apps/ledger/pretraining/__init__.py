@@ -11,12 +11,13 @@ from keyhole.apps.ledger.pretraining import (
     trained_networks,
 )
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *supervised_length.EXPERIMENTS,
-    *masked_length.EXPERIMENTS,
-    *sink_recovery.EXPERIMENTS,
-    *risk_parts.EXPERIMENTS,
-    *condition_number.EXPERIMENTS,
-    *trained_networks.EXPERIMENTS,
-    *posterior_probes.EXPERIMENTS,
+MODULES = (
+    supervised_length,
+    masked_length,
+    sink_recovery,
+    risk_parts,
+    condition_number,
+    trained_networks,
+    posterior_probes,
 )
+EXPERIMENTS: tuple[Experiment, ...] = tuple(each for module in MODULES for each in module.EXPERIMENTS)

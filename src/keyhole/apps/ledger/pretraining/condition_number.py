@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_runs, mean_of, rises, seeds
+from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, mean_of, numbers_of, rises, run_groups, seeds
 from keyhole.apps.pretrain.latent_heads import LatentHead, PrototypeHead
 from keyhole.apps.pretrain.tasks import TransferTask
 from keyhole.figure import Axis, line_figure
 from keyhole.latent.masking import condition_numbers, linear_head
 from keyhole.latent.models import FiniteModel
 from keyhole.papers import ZHANG_2022
-from keyhole.sweeps.runs import RunSpec
 from keyhole.verdicts import ClaimVerdict
 
 CLAIM = Claim(
@@ -76,15 +75,14 @@ def measure(scale: Scale, seed: int) -> Outcome:
     runs = seeds(seed, RUNS[scale])
     tasks = [TransferTask(THREE, EVEN, FIRST, LABELS, corruption=rho) for rho in CORRUPTIONS]
     pair = TransferTask(PAIR, (0.5, 0.5), ((1.0, 0.0),), LABELS)
-    specs = [RunSpec(task, PrototypeHead(3), LENGTH, N, each) for task in tasks for each in runs]
-    made = make_runs([*specs, *(RunSpec(pair, LatentHead(2), PAIR_LENGTH, PAIR_N, each) for each in runs)])
-    parts = [made[place * len(runs) : (place + 1) * len(runs)] for place in range(len(tasks) + 1)]
-    by_condition = {some[0].numbers["condition"]: some for some in parts[:-1]}
-    everything = [each.numbers for some in parts[:-1] for each in some]
+    cells = [(task, PrototypeHead(3), LENGTH, N) for task in tasks]
+    *transferred, paired = run_groups([*cells, (pair, LatentHead(2), PAIR_LENGTH, PAIR_N)], runs)
+    by_condition = {some[0].numbers["condition"]: some for some in transferred}
+    everything = [each for some in transferred for each in some]
     squared, variance = blind_pair(PAIR)
 
     def column(name: str) -> dict[float, tuple[float, ...]]:
-        return {condition: tuple(each.numbers[name] for each in some) for condition, some in by_condition.items()}
+        return {condition: numbers_of(some, name) for condition, some in by_condition.items()}
 
     return conclude(
         Look(
@@ -92,11 +90,11 @@ def measure(scale: Scale, seed: int) -> Outcome:
             exact_head=column("exact_head"),
             fitted_head=column("fitted_head"),
             bounds=column("bound"),
-            scratch=float(np.mean([each["scratch"] for each in everything])),
-            oracle=float(np.mean([each["oracle"] for each in everything])),
-            blind=everything[0]["blind"],
+            scratch=float(np.mean(numbers_of(everything, "scratch"))),
+            oracle=float(np.mean(numbers_of(everything, "oracle"))),
+            blind=everything[0].numbers["blind"],
             squared_excess=squared,
-            log_excess=tuple(each.numbers["fitted_head"] for each in parts[-1]),
+            log_excess=numbers_of(paired, "fitted_head"),
             pair_variance=variance,
         )
     )

@@ -1,15 +1,17 @@
 """Runs of pretraining on behalf of a claim: kept in keyhole's folder, so that a second measurement finds them done."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from keyhole.apps.ledger.training.sweeps import FIRST_SEED, worker_count
+from keyhole.apps.pretrain.tasks import PretrainingTask
 from keyhole.estimate import Estimate
 from keyhole.files.paths import home
 from keyhole.sweeps import Execution
 from keyhole.sweeps.runs import RunResult, RunSpec, Store, gather_runs
+from keyhole.training.learners import Method
 
 RESAMPLES = 1000
 NORMAL = {0.95: 1.959964, 0.99: 2.575829, 0.999: 3.290527}  # standard errors of a two-sided interval
@@ -24,6 +26,19 @@ def make_runs(specs: Sequence[RunSpec]) -> list[RunResult]:
     """Make the runs that are not in the store, and return all in order."""
     with Store(home()) as store:
         return gather_runs(specs, store, Execution(workers=worker_count()))
+
+
+def run_groups(
+    cells: Iterable[tuple[PretrainingTask, Method, int, int]], seeds: Sequence[int]
+) -> list[list[RunResult]]:
+    """Make the runs of each cell (task, learner, tokens, sequences), one for each seed; return them cell by cell."""
+    made = make_runs([RunSpec(*cell, seed) for cell in cells for seed in seeds])
+    return [made[start : start + len(seeds)] for start in range(0, len(made), len(seeds))]
+
+
+def numbers_of(runs: Sequence[RunResult], name: str) -> tuple[float, ...]:
+    """One number of each run."""
+    return tuple(run.numbers[name] for run in runs)
 
 
 def mean_of(values: Sequence[float], level: float = 0.999) -> Estimate:

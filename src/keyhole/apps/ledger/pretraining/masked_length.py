@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import NORMAL, fitted_slope, make_runs, mean_of, seeds
+from keyhole.apps.ledger.pretraining.keeping_runs import NORMAL, fitted_slope, mean_of, numbers_of, run_groups, seeds
 from keyhole.apps.pretrain.latent_heads import LatentHead
 from keyhole.apps.pretrain.tasks import MaskedLetters
 from keyhole.figure import Axis, line_figure
 from keyhole.latent.masking import fisher_spectrum
 from keyhole.papers import ZHANG_2022
-from keyhole.sweeps.runs import RunSpec
 from keyhole.verdicts import ClaimVerdict
 
 CLAIM = Claim(
@@ -65,27 +64,24 @@ def measure(scale: Scale, seed: int) -> Outcome:
     """Train at every length; the second half of the seeds is for the maximum-likelihood estimate."""
     count = RUNS[scale]
     runs = seeds(seed, 2 * count)
-    specs = [RunSpec(TASK, LatentHead(2), length, N, each) for length in LENGTHS for each in runs]
-    made = make_runs(specs)
+    groups = run_groups([(TASK, LatentHead(2), length, N) for length in LENGTHS], runs)
     cells = []
-    for place, length in enumerate(LENGTHS):
-        results = made[place * len(runs) : (place + 1) * len(runs)]
+    for length, results in zip(LENGTHS, groups, strict=True):
         spectrum = [value for value in fisher_spectrum(TASK.model, length) if value]
         cells.append(
             Cell(
                 length,
-                tuple(N * each.numbers["excess"] for each in results[:count]),
-                tuple(N * each.numbers["likeliest_excess"] for each in results[count:]),
+                tuple(N * excess for excess in numbers_of(results[:count], "excess")),
+                tuple(N * excess for excess in numbers_of(results[count:], "likeliest_excess")),
                 sum(not each.fitted for each in results[:count]),
                 len(spectrum),
                 spectrum[-1],
             )
         )
     others = [n for n in SIZES if n != N]
-    beside = make_runs([RunSpec(TASK, LatentHead(2), MIDDLE, n, each) for n in others for each in runs[:count]])
-    by_size = {n: beside[place * count : (place + 1) * count] for place, n in enumerate(others)}
-    excess = {n: [each.numbers["excess"] for each in some] for n, some in by_size.items()}
-    excess[N] = [value / N for cell in cells if cell.length == MIDDLE for value in cell.trained]
+    beside = run_groups([(TASK, LatentHead(2), MIDDLE, n) for n in others], runs[:count])
+    excess = {n: numbers_of(some, "excess") for n, some in zip(others, beside, strict=True)}
+    excess[N] = tuple(value / N for cell in cells if cell.length == MIDDLE for value in cell.trained)
     return conclude(cells, dict(sorted(excess.items())))
 
 

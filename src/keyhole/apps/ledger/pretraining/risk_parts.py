@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_runs, mean_of, seeds
+from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, mean_of, numbers_of, run_groups, seeds
 from keyhole.apps.pretrain.latent_heads import LatentHead
 from keyhole.apps.pretrain.split import RiskParts
 from keyhole.figure import Axis, line_figure
-from keyhole.sweeps.runs import RunSpec
 from keyhole.verdicts import ClaimVerdict
 
 CLAIM = Claim(
@@ -55,23 +54,17 @@ def measure(scale: Scale, seed: int) -> Outcome:
     """Heads with room for one, two and three latent values at each size, and one that is stopped early."""
     runs = seeds(seed, RUNS[scale])
     heads = [LatentHead(values, starts=8) for values in VALUES]
-    specs = [RunSpec(TASK, head, LENGTH, n, each) for head in heads for n in SIZES for each in runs]
-    early = [RunSpec(TASK, LatentHead(VALUES[-1], starts=1, steps=FEW), LENGTH, SIZES[0], each) for each in runs]
-    made = [each.numbers for each in make_runs([*specs, *early])]
+    cells = [(TASK, head, LENGTH, n) for head in heads for n in SIZES]
+    stopped = (TASK, LatentHead(VALUES[-1], starts=1, steps=FEW), LENGTH, SIZES[0])
+    *groups, early = run_groups([*cells, stopped], runs)
     parts = []
     for place, values in enumerate(VALUES):
-        rows = {n: made[(place * len(SIZES) + column) * len(runs) :][: len(runs)] for column, n in enumerate(SIZES)}
-        parts.append(
-            Parts(
-                values,
-                rows[SIZES[0]][0]["approximation"],
-                *(
-                    {n: [each[name] for each in some] for n, some in rows.items()}
-                    for name in ("generalization", "optimisation")
-                ),
-            )
+        found = dict(zip(SIZES, groups[place * len(SIZES) :], strict=False))
+        generalization, optimisation = (
+            {n: numbers_of(some, name) for n, some in found.items()} for name in ("generalization", "optimisation")
         )
-    return conclude(parts, [each["optimisation"] for each in made[len(specs) :]])
+        parts.append(Parts(values, found[SIZES[0]][0].numbers["approximation"], generalization, optimisation))
+    return conclude(parts, numbers_of(early, "optimisation"))
 
 
 def conclude(found: Sequence[Parts], early: Sequence[float]) -> Outcome:

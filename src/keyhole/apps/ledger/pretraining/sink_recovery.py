@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_runs, mean_of, seeds
+from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, mean_of, numbers_of, run_groups, seeds
 from keyhole.apps.pretrain.kernel_recovery import KernelHead, KernelRecovery
 from keyhole.apps.pretrain.latent_heads import SinkHead
 from keyhole.apps.pretrain.tasks import SinkRecovery
 from keyhole.estimate import Estimate
 from keyhole.figure import Axis, line_figure
 from keyhole.papers import ZHANG_2022
-from keyhole.sweeps.runs import RunSpec
+from keyhole.sweeps.runs import RunResult
 
 CLAIM = Claim(
     id="sink-recovery",
@@ -75,33 +75,28 @@ class Recovery:
 
 
 def measure(scale: Scale, seed: int) -> Outcome:
-    """Train both heads at every size."""
+    """Train heads with a sink, and conditional-mean attention, at every size."""
     recoveries = {}
     for name, (task, tokens) in TASKS.items():
-        runs = seeds(seed, RUNS[scale])
-        made = make_runs([RunSpec(task, SinkHead(), tokens, n, each) for n in SIZES for each in runs])
-        parts = {n: made[place * len(runs) : (place + 1) * len(runs)] for place, n in enumerate(SIZES)}
-        recoveries[name] = Recovery(
-            task.truth,
-            {n: [each.numbers["error"] for each in some] for n, some in parts.items()},
-            {n: some[0].numbers["standard_error"] for n, some in parts.items()},
-        )
-    return conclude(recoveries | kernel(scale, seed))
+        groups = run_groups([(task, SinkHead(), tokens, n) for n in SIZES], seeds(seed, RUNS[scale]))
+        recoveries[name] = recovery(task.truth, dict(zip(SIZES, groups, strict=True)))
+    kernel = KernelRecovery()
+    groups = run_groups(
+        [(kernel, KernelHead(), KERNEL_LENGTH, n) for n in KERNEL_SIZES], seeds(seed, KERNEL_RUNS[scale])
+    )
+    by_size = dict(zip(KERNEL_SIZES, groups, strict=True))
+    for (words, name), truth in zip(KERNEL.items(), kernel.truth, strict=True):
+        recoveries[words] = recovery(float(truth), by_size, f"{name}_")
+    return conclude(recoveries)
 
 
-def kernel(scale: Scale, seed: int) -> dict[str, Recovery]:
-    """Train conditional-mean attention at every size: one recovery for the bandwidth, one for the ridge."""
-    task, runs = KernelRecovery(), seeds(seed, KERNEL_RUNS[scale])
-    made = make_runs([RunSpec(task, KernelHead(), KERNEL_LENGTH, n, each) for n in KERNEL_SIZES for each in runs])
-    parts = {n: made[place * len(runs) : (place + 1) * len(runs)] for place, n in enumerate(KERNEL_SIZES)}
-    return {
-        words: Recovery(
-            float(truth),
-            {n: [each.numbers[f"{name}_error"] for each in some] for n, some in parts.items()},
-            {n: some[0].numbers[f"{name}_standard_error"] for n, some in parts.items()},
-        )
-        for (words, name), truth in zip(KERNEL.items(), task.truth, strict=True)
-    }
+def recovery(truth: float, runs: Mapping[int, Sequence[RunResult]], prefix: str = "") -> Recovery:
+    """Read the errors of one parameter from the runs of each size."""
+    return Recovery(
+        truth,
+        {n: numbers_of(some, f"{prefix}error") for n, some in runs.items()},
+        {n: some[0].numbers[f"{prefix}standard_error"] for n, some in runs.items()},
+    )
 
 
 def conclude(found: Mapping[str, Recovery]) -> Outcome:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_runs, mean_of, seeds
+from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, mean_of, numbers_of, run_groups, seeds
 from keyhole.apps.pretrain.tasks import LeastSquares, PooledLabels
 from keyhole.figure import Axis, line_figure
 from keyhole.papers import ZHANG_2022
-from keyhole.sweeps.runs import RunSpec
 from keyhole.verdicts import ClaimVerdict
 
 CLAIM = Claim(
@@ -57,15 +56,13 @@ def measure(scale: Scale, seed: int) -> Outcome:
         (True, 8, n) for n in SIZES if n != N
     ]
     runs = seeds(seed, BATCHES[scale])
-    specs = [RunSpec(TASK, LeastSquares(tied), length, n, each) for tied, length, n in wanted for each in runs]
-    made = make_runs(specs)
-    cells = []
-    for place, (tied, length, n) in enumerate(wanted):
-        results = made[place * len(runs) : (place + 1) * len(runs)]
-        cells.append(
-            Cell(tied, length, n, tuple(each.numbers["excess"] for each in results), results[0].numbers["expected"])
-        )
-    return conclude(cells)
+    groups = run_groups([(TASK, LeastSquares(tied), length, n) for tied, length, n in wanted], runs)
+    return conclude(
+        [
+            Cell(*cell, numbers_of(found, "excess"), found[0].numbers["expected"])
+            for cell, found in zip(wanted, groups, strict=True)
+        ]
+    )
 
 
 def conclude(cells: Sequence[Cell]) -> Outcome:
@@ -89,24 +86,11 @@ def conclude(cells: Sequence[Cell]) -> Outcome:
         name = "tied" if tied else "untied"
         for cell in some:
             mean = mean_of(cell.found, LEVEL)
-            rows.append(
-                {
-                    "T": cell.length,
-                    "excess": mean.value,
-                    "low": max(mean.low, mean.value / 10),
-                    "high": mean.high,
-                    "learner": name,
-                }
-            )
-            rows.append(
-                {
-                    "T": cell.length,
-                    "excess": cell.expected,
-                    "low": cell.expected,
-                    "high": cell.expected,
-                    "learner": f"{name}, exact",
-                }
-            )
+            low, exact = max(mean.low, mean.value / 10), cell.expected
+            rows += [
+                {"T": cell.length, "excess": mean.value, "low": low, "high": mean.high, "learner": name},
+                {"T": cell.length, "excess": exact, "low": exact, "high": exact, "learner": f"{name}, exact"},
+            ]
     ends = {tied: (some[0], some[-1]) for tied, some in by_length.items()}
     return Outcome(
         verdict=verdict,

@@ -10,11 +10,5 @@ from keyhole.apps.ledger.representation import (
     softmax_smoothness,
 )
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *joined.EXPERIMENTS,
-    *softmax_smoothness.EXPERIMENTS,
-    *normaliser_constants.EXPERIMENTS,
-    *sharpness.EXPERIMENTS,
-    *constructions.EXPERIMENTS,
-    *one_head.EXPERIMENTS,
-)
+MODULES = (joined, softmax_smoothness, normaliser_constants, sharpness, constructions, one_head)
+EXPERIMENTS: tuple[Experiment, ...] = tuple(each for module in MODULES for each in module.EXPERIMENTS)

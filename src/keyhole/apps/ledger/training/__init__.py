@@ -13,14 +13,15 @@ from keyhole.apps.ledger.training import (
     tested_models,
 )
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *conjunctions.EXPERIMENTS,
-    *registered.EXPERIMENTS,
-    *parity.EXPERIMENTS,
-    *grokking.EXPERIMENTS,
-    *certified_runs.EXPERIMENTS,
-    *tested_models.EXPERIMENTS,
-    *sparse_heads.EXPERIMENTS,
-    *found_constructions.EXPERIMENTS,
-    *gap_beside_bounds.EXPERIMENTS,
+MODULES = (
+    conjunctions,
+    registered,
+    parity,
+    grokking,
+    certified_runs,
+    tested_models,
+    sparse_heads,
+    found_constructions,
+    gap_beside_bounds,
 )
+EXPERIMENTS: tuple[Experiment, ...] = tuple(each for module in MODULES for each in module.EXPERIMENTS)

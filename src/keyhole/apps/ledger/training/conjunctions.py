@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import exp, log
 
-from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.training.exponent import exponent_rates, growth_exponent
 from keyhole.apps.ledger.training.sweeps import train
@@ -41,9 +41,6 @@ def conjunctions(distribution: str) -> Claim:
         papers=(EDELMAN_2022,),
     )
 
-
-UNIFORM = conjunctions("uniform")
-BALANCED = conjunctions("balanced")
 
 LONG = {"quick": (25, 50, 100, 200, 400, 800), "paper": (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)}
 SHORT = {"quick": (25, 50, 100, 200), "paper": (10, 20, 40, 80, 160, 320, 640)}
@@ -87,18 +84,11 @@ class Growth:
         return growth_exponent(self.thresholds)
 
 
-def measure_uniform(scale: Scale, seed: int) -> Outcome:
-    """On uniform bits: m* over T for the default settings, over a shorter range for the paper's, and growth laws."""
-    return conclude(find_growth("uniform", scale, seed), "uniform")
+def measure(law: str, scale: Scale, seed: int) -> Outcome:
+    """Measure m* over T for the default settings, over a shorter range for the paper's, and fit growth laws.
 
-
-def measure_balanced(scale: Scale, seed: int) -> Outcome:
-    """The same on bits under which the conjunction is true half of the time."""
-    return conclude(find_growth("balanced", scale, seed), "balanced")
-
-
-def find_growth(law: str, scale: Scale, seed: int) -> tuple[Growth, ...]:
-    """Thresholds and laws of both learner settings."""
+    On balanced bits the conjunction is true half of the time.
+    """
     task = SparseTask("and:3", law)
     followed = SparseTask("and:3", law, balanced_sets=law == "balanced")
     long, short = BUDGET[scale]
@@ -107,12 +97,12 @@ def find_growth(law: str, scale: Scale, seed: int) -> tuple[Growth, ...]:
     paper = train(
         followed, SHORT[scale], seed, learner=transformer_with_preset("paper"), precision=precision, budget=short
     )
-    return (growth("default settings", default), growth("the public reproduction's protocol", paper))
-
-
-def growth(setting: str, learned: SampleComplexity) -> Growth:
-    """Return the growth that a sweep shows."""
-    return Growth(setting, learned.thresholds, {each.context: each.floor for each in learned.floors}, learned.verdict)
+    settings = {"default settings": default, "the public reproduction's protocol": paper}
+    measured = [
+        Growth(name, found.thresholds, {each.context: each.floor for each in found.floors}, found.verdict)
+        for name, found in settings.items()
+    ]
+    return conclude(tuple(measured), law)
 
 
 def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
@@ -217,18 +207,14 @@ def _figure(measured: tuple[Growth, ...], law: str) -> Figure:
     floors = {context: floor for setting in measured for context, floor in setting.floors.items()}
     settings = {setting.setting: setting.thresholds for setting in measured if setting.thresholds}
     contexts = sorted({threshold.context for known in settings.values() for threshold in known})
-    enough = {f"Theorem T: enough for a gap of {GAP:g}": {context: samples_of_bound(context) for context in contexts}}
+    enough = {
+        context: guarantee(TABULATED, pair_construction("and", context, SPARSITY), 1e6, delta=DELTA).samples_for(GAP)
+        for context in contexts
+    }
+    curves = {f"Theorem T: enough for a gap of {GAP:g}": enough}
     verdict = measured[0].laws if measured[0].thresholds else None
     title = f"Samples a 3-way AND takes on {law} bits"
-    return learners_figure(title, settings, floors=floors, verdict=verdict, curves=enough)
+    return learners_figure(title, settings, floors=floors, verdict=verdict, curves=curves)
 
 
-def samples_of_bound(context: int) -> float:
-    """The samples from which Theorem T promises the gap, for the norms of the compiled AND."""
-    return guarantee(TABULATED, pair_construction("and", context, SPARSITY), 1e6, delta=DELTA).samples_for(GAP)
-
-
-EXPERIMENTS = (
-    Experiment(UNIFORM, measure_uniform),
-    Experiment(BALANCED, measure_balanced),
-)
+EXPERIMENTS = tuple(Experiment(conjunctions(law), partial(measure, law)) for law in ("uniform", "balanced"))

@@ -1,7 +1,8 @@
 """From a fixed training set, how many samples does a parity take beside linear algebra, and is it fitted before it is understood?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
@@ -55,22 +56,12 @@ SETTING = "One context, one setting (decay .03, no early stop), chosen by trying
 Measured = Mapping[str, Mapping[int, Sequence[RunResult]]]  # learner → size → runs
 
 
-def measure_success(scale: Scale, seed: int) -> Outcome:
-    """Return whether elimination succeeds where the network does not."""
-    return conclude_success(trained(scale, seed))
-
-
-def measure_memorised(scale: Scale, seed: int) -> Outcome:
-    """Return whether the network fits what it does not generalise from."""
-    return conclude_memorised(trained(scale, seed))
-
-
-def trained(scale: Scale, seed: int) -> Measured:
-    """Train both learners at each size; the two claims share the runs."""
+def measure(conclude: Callable[[Measured], Outcome], scale: Scale, seed: int) -> Outcome:
+    """Train both learners at each size, and conclude; the two claims share the runs."""
     seeds = SEEDS[scale]
     network = read_runs(train(TASK, (CONTEXT,), seed, learner=NETWORK, samples=SIZES, seeds=seeds))
     algebra = read_runs(train(TASK, (CONTEXT,), seed, learner="gf2", samples=SIZES, seeds=10 * seeds))
-    return {"network": _by_size(network), "elimination over GF(2)": _by_size(algebra)}
+    return conclude({"network": _by_size(network), "elimination over GF(2)": _by_size(algebra)})
 
 
 def _by_size(runs: Sequence[tuple[Any, RunResult]]) -> dict[int, list[RunResult]]:
@@ -164,6 +155,6 @@ def _curve(network: Mapping[int, Sequence[RunResult]]) -> Figure:
 
 
 EXPERIMENTS = (
-    Experiment(SUCCESS, measure_success),
-    Experiment(MEMORISED, measure_memorised),
+    Experiment(SUCCESS, partial(measure, conclude_success)),
+    Experiment(MEMORISED, partial(measure, conclude_memorised)),
 )

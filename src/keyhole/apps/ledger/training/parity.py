@@ -1,9 +1,11 @@
 """Does gradient descent find a sparse parity from fresh samples, and what moves before the loss does?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from statistics import median
+from typing import Literal
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.training.majority import Share
@@ -72,6 +74,10 @@ CHANCE = 0.5 + (UNUSUAL / PROBE) ** 0.5 / 2  # of the accuracy on them
 LOW, HIGH = 0.6, 0.95
 EARLIER = 0.1  # of the plateau
 SHOWN = 3  # runs that are drawn
+SAID = {
+    "sudden": "The rise is sudden",
+    "foretold": "The Fourier weight leaves its noise before the accuracy does, earlier by a tenth of that time or more,",
+}
 READINGS = "Steps are counted to the reading (every 10 steps) at which 1024 probe inputs are answered without error."
 
 
@@ -100,31 +106,19 @@ class Transition:
         return self.progress is not None and self.stirs is not None and self.progress <= (1 - EARLIER) * self.stirs
 
 
-def measure_learned(scale: Scale, seed: int) -> Outcome:
-    """Return whether most runs succeed."""
-    return conclude_learned(transitions(scale, seed))
+Runs = Sequence[tuple[int, RunResult]]  # each with its context
 
 
-def measure_sudden(scale: Scale, seed: int) -> Outcome:
-    """Return whether accuracy jumps in most runs that succeed."""
-    return conclude_sudden(transitions(scale, seed))
-
-
-def measure_foretold(scale: Scale, seed: int) -> Outcome:
-    """Return whether the Fourier weight moves first in most runs that succeed."""
-    return conclude_foretold(transitions(scale, seed))
-
-
-def transitions(scale: Scale, seed: int) -> list[tuple[int, RunResult]]:
-    """Train on fresh samples at several T; the three claims about them share the runs."""
-    runs = []
+def measure(conclude: Callable[[Runs], Outcome], scale: Scale, seed: int) -> Outcome:
+    """Train on fresh samples at several T, and conclude; the three claims about them share the runs."""
+    runs: list[tuple[int, RunResult]] = []
     for context, seeds in SEEDS[scale].items():
         learned = train(TASK, (context,), seed, learner=NETWORK, online=True, seeds=seeds)
         runs += [(context, result) for _, result in read_runs(learned)]
-    return runs
+    return conclude(runs)
 
 
-def conclude_learned(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
+def conclude_learned(runs: Runs) -> Outcome:
     """Success pooled over two contexts, and steps at each."""
     read = [transition(context, result) for context, result in runs]
     pooled = [reading for reading in read if reading.context in POOLED]
@@ -149,31 +143,14 @@ def conclude_learned(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
     )
 
 
-def conclude_sudden(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
-    """The share of successes in which accuracy jumps."""
+def conclude_share(what: Literal["sudden", "foretold"], runs: Runs) -> Outcome:
+    """The share of successes in which accuracy jumps, or in which the Fourier weight moves first."""
     won = [run for context, result in runs if (run := transition(context, result)).success]
-    share = Share(sum(run.sudden for run in won), len(won))
+    share = Share(sum(getattr(run, what) for run in won), len(won))
     return Outcome(
         verdict=share.most,
-        measurement=f"The rise is sudden in {share.hits} of {share.runs} runs that succeed.",
-        numbers={"sudden": float(share.hits), "successes": float(share.runs)},
-        interval=f"{share}.",
-        figures=(_curves(runs),),
-        caveats=(READINGS,),
-    )
-
-
-def conclude_foretold(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
-    """The share of successes in which the Fourier weight moves first."""
-    won = [run for context, result in runs if (run := transition(context, result)).success]
-    share = Share(sum(run.foretold for run in won), len(won))
-    return Outcome(
-        verdict=share.most,
-        measurement=(
-            f"The Fourier weight leaves its noise before the accuracy does, earlier by a tenth of that time or more, in {share.hits} of "
-            f"{share.runs} runs that succeed."
-        ),
-        numbers={"foretold": float(share.hits), "successes": float(share.runs)},
+        measurement=f"{SAID[what]} in {share.hits} of {share.runs} runs that succeed.",
+        numbers={what: float(share.hits), "successes": float(share.runs)},
         interval=f"{share}.",
         figures=(_curves(runs),),
         caveats=(READINGS,),
@@ -203,7 +180,7 @@ def _first(result: RunResult, name: str, mark: float) -> float | None:
     return above
 
 
-def _curves(runs: Sequence[tuple[int, RunResult]]) -> Figure:
+def _curves(runs: Runs) -> Figure:
     """Accuracy and hidden progress of three runs: the first successes at the longest context that has one."""
     won = [(context, result) for context, result in runs if result.success] or list(runs)
     longest = max(context for context, _ in won)
@@ -217,7 +194,7 @@ def _curves(runs: Sequence[tuple[int, RunResult]]) -> Figure:
 
 
 EXPERIMENTS = (
-    Experiment(LEARNED, measure_learned),
-    Experiment(SUDDEN, measure_sudden),
-    Experiment(FORETOLD, measure_foretold),
+    Experiment(LEARNED, partial(measure, conclude_learned)),
+    Experiment(SUDDEN, partial(measure, partial(conclude_share, "sudden"))),
+    Experiment(FORETOLD, partial(measure, partial(conclude_share, "foretold"))),
 )

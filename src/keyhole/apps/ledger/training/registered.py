@@ -6,6 +6,7 @@ rows, so that a finding that was kept is measured again.
 
 import csv
 from dataclasses import replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -92,23 +93,13 @@ def released(name: str) -> Path | None:
     return next((place for place in places if (place / "plan.toml").exists()), None)
 
 
-def measure_first(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that were released have neither)
-    """The plan to T = 12,800, which was given up, and why."""
-    folder = released(FIRST)
-    outcome = measure_rows(folder, given_up=True)
-    if folder is None or outcome.verdict != "not finished":
+def measure(name: str, scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (released rows have neither)
+    """Judge a plan by the rows that were released; of the first, which was given up, say why."""
+    folder = released(name)
+    outcome = measure_rows(folder, given_up=name == FIRST)
+    if name != FIRST or folder is None or outcome.verdict != "not finished":
         return outcome
     return replace(outcome, caveats=(*outcome.caveats, *_why_given_up(folder)))
-
-
-def measure_second(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that were released have neither)
-    """The plan to T = 3,200, by a learner that fits its samples near m*."""
-    return measure_rows(released(SECOND))
-
-
-def measure_third(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that were released have neither)
-    """The plan to T = 12,800 by a learner with a smaller rate yet, beside one whose growth is known."""
-    return measure_rows(released(THIRD))
 
 
 def measure_rows(folder: Path | None, *, given_up: bool = False) -> Outcome:
@@ -208,7 +199,7 @@ def _standing(answer: SampleComplexity, left: list[int]) -> str:
 
 
 EXPERIMENTS = (
-    Experiment(GROWTH, measure_first),
-    Experiment(GROWTH_3200, measure_second),
-    Experiment(GROWTH_12800, measure_third),
+    Experiment(GROWTH, partial(measure, FIRST)),
+    Experiment(GROWTH_3200, partial(measure, SECOND)),
+    Experiment(GROWTH_12800, partial(measure, THIRD)),
 )
