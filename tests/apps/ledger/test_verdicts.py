@@ -113,7 +113,7 @@ BREAKS = {
     "bound-shape: a spread that costs more": (bound_shape, "spread_price", lambda spread: math.exp(2 * spread)),
     "joined: a larger path norm": (joined, "joined_samples", lambda T, _s, **_rest: 5e6 * math.log(T)),
     "joined: a member outside the class": (joined, "compiled_path_inf", lambda _s, _leak: 20.0),
-    "joined: a bent read-out": (joined, "pair_plans", bent(joined.pair_plans)),
+    "joined: a bent read-out": (representation, "pair_plans", bent(representation.pair_plans)),
     "theorem-t: weights that sum to more than one": (Softmax, "weigh", lambda _self, scores, _xp: np.exp(scores / 30)),
     "theorem-t: a smaller rate": (theorem_t, "one_position_rate", lambda T, m: math.sqrt(math.log(2 * T + 2) / m)),
     "theorem-l: a third of the bound": (

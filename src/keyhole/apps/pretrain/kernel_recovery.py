@@ -32,10 +32,7 @@ class KernelHead(Method):
     starts: int = 1
     spread: float = 0.5  # standard deviation of log γ and log λ at the start
 
-    @property
-    def name(self) -> str:
-        """The name of the task."""
-        return "kernel-head"
+    name = "kernel-head"
 
 
 @dataclass(frozen=True)

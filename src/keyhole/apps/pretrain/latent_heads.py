@@ -56,10 +56,7 @@ class LatentHead(Method):
     spread: float = 0.3  # standard deviation of the log-ratios at the start
     steps: int = STEPS
 
-    @property
-    def name(self) -> str:
-        """The name of the learner."""
-        return "latent-head"
+    name = "latent-head"
 
     def fit(self, table: MaskedTable, rng: np.random.Generator) -> Minimum:
         """Train from random starts on a sample's table, or on the law itself."""
@@ -87,10 +84,7 @@ class PrototypeHead(Method):
     starts: int = 3
     spread: float = 0.3
 
-    @property
-    def name(self) -> str:
-        """The name of the learner."""
-        return "prototype-head"
+    name = "prototype-head"
 
     def fit(
         self, counts: Float[Any, "K V"], targets: Float[Any, "K C"], rng: np.random.Generator
@@ -138,10 +132,7 @@ class SinkHead(Method):
     starts: int = 3
     spread: float = 1.0  # standard deviation of θ and s at the start
 
-    @property
-    def name(self) -> str:
-        """The name of the learner."""
-        return "sink-head"
+    name = "sink-head"
 
     def fit(
         self,

@@ -2,13 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from math import inf
 
 import numpy as np
 
 from keyhole.apps.pretrain.latent_heads import LatentHead, SinkHead
 from keyhole.apps.pretrain.pretraining import Conditioning, Learned, Pretraining, RecoveredSink
-from keyhole.apps.pretrain.tasks import MaskedLetters, SinkRecovery, TransferTask
+from keyhole.apps.pretrain.tasks import (
+    MaskedLetters,
+    PretrainingTask,
+    SinkRecovery,
+    TransferTask,
+    numbers_of,
+    run_groups,
+)
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
 from keyhole.latent.inference import require_problem
@@ -27,7 +36,8 @@ from keyhole.latent.masking import (
 from keyhole.latent.models import BetaBernoulli, FiniteModel, GaussianLocation, GaussianMixture, Polya, find_model
 from keyhole.progress import Watch, ignore
 from keyhole.sweeps import Execution
-from keyhole.sweeps.runs import RunResult, RunSpec, Store, gather_runs
+from keyhole.sweeps.runs import RunResult
+from keyhole.training.learners import Method
 
 REACH = 1.959964  # standard errors of a 95 % interval
 MOST_REPEATS = 10_000
@@ -92,10 +102,7 @@ def pretrain(
             f"{MOST_TOKENS // max(lengths):,} sequences."
         )
 
-    def run(specs: Sequence[RunSpec]) -> list[RunResult]:
-        with Store(execution.folder) as kept:
-            return gather_runs(specs, kept, execution, watch)
-
+    run = partial(run_groups, seeds=design.seeds, execution=execution, watch=watch)
     words = ""
     conditions: tuple[Conditioning, ...] = ()
     learned: tuple[Learned, ...] = ()
@@ -146,7 +153,8 @@ OF_MIXTURES = (
     "1/s_m is estimated from 20,000 drawn blocks, with a 95 % interval.",
     "Training on real tokens of a mixture is not covered.",
 )
-Runner = Callable[[Sequence[RunSpec]], list[RunResult]]
+Cell = tuple[PretrainingTask, Method, int, int]
+Runner = Callable[[Sequence[Cell]], list[list[RunResult]]]
 
 
 def _exact_conditions(
@@ -193,45 +201,40 @@ def _learned(
     """Train heads with every mask at every length, and fit a linear head to labels."""
     emission, prior = tuple(map(tuple, model.emission.tolist())), tuple(model.prior.tolist())
     rows = tuple(map(tuple, task.tolist()))
-    cells = [(length, block) for length in lengths for block in blocks]
+    cells = list(product(lengths, blocks))
     for length, block in cells:
         require_few_counts(model.letters, length)
         require_few_pairs(model.letters, length, block)
-    specs = [
-        RunSpec(pretext, LatentHead(len(prior)), length, design.samples, seed)
-        for length, block in cells
-        for pretext in (
-            MaskedLetters(emission, prior, block),
-            TransferTask(emission, prior, rows, design.labels, block),
-        )
-        for seed in design.seeds
-    ]
-    results, k = run(specs), len(design.seeds)
+    groups = run(
+        [
+            (pretext, LatentHead(len(prior)), length, design.samples)
+            for length, block in cells
+            for pretext in (
+                MaskedLetters(emission, prior, block),
+                TransferTask(emission, prior, rows, design.labels, block),
+            )
+        ]
+    )
     learned = []
-    for place, (length, block) in enumerate(cells):
-        masked, moved = results[2 * k * place : 2 * k * place + k], results[2 * k * place + k : 2 * k * (place + 1)]
+    for (length, block), masked, moved in zip(cells, groups[::2], groups[1::2], strict=True):
         rank = sum(value > 0 for value in fisher_spectrum(model, length, block))
         learned.append(
             Learned(
                 length,
                 block,
                 masked[0].numbers["bayes_loss"],
-                _estimate(_numbers(masked, "excess")),
-                float(np.mean(_numbers(masked, "likeliest_excess"))),
+                _estimate(numbers_of(masked, "excess")),
+                float(np.mean(numbers_of(masked, "likeliest_excess"))),
                 rank / (2 * design.samples),
                 sum(not result.fitted for result in masked),
-                _estimate(_numbers(moved, "fitted_head")),
+                _estimate(numbers_of(moved, "fitted_head")),
                 *(
-                    float(np.mean(_numbers(moved, name)))
+                    float(np.mean(numbers_of(moved, name)))
                     for name in ("exact_head", "bound", "scratch", "oracle", "blind")
                 ),
             )
         )
     return tuple(learned)
-
-
-def _numbers(results: Sequence[RunResult], name: str) -> list[float]:
-    return [result.numbers[name] for result in results]
 
 
 def _sinks(
@@ -258,14 +261,11 @@ def _sinks(
         task = SinkRecovery(letters=True, parameters=tuple(weights))
     if not design.seeds:
         return ()
-    specs = [RunSpec(task, SinkHead(), length, design.samples, seed) for length in lengths for seed in design.seeds]
-    results, k = run(specs), len(design.seeds)
-    sinks = []
-    for place, length in enumerate(lengths):
-        some = results[k * place : k * (place + 1)]
-        logits = sorted(_numbers(some, "logit"))
-        sinks.append(RecoveredSink(length, task.truth, _median(logits), some[0].numbers["standard_error"]))
-    return tuple(sinks)
+    groups = run([(task, SinkHead(), length, design.samples) for length in lengths])
+    return tuple(
+        RecoveredSink(length, task.truth, _median(numbers_of(some, "logit")), some[0].numbers["standard_error"])
+        for length, some in zip(lengths, groups, strict=True)
+    )
 
 
 def _task(downstream: str | Sequence[Sequence[float]], m: int) -> tuple[np.ndarray, str]:
@@ -296,9 +296,8 @@ def _sizes(sizes: Sequence[int], masks: Sequence[int]) -> tuple[tuple[int, ...],
     lengths, blocks = tuple(sorted(set(map(int, sizes)))), tuple(sorted(set(map(int, masks))))
     if not lengths or not blocks:
         raise ArgumentError("Pretraining was asked for at no size or with no mask; give at least one of each.")
-    for length in lengths:
-        for block in blocks:
-            require_mask(length, block)
+    for length, block in product(lengths, blocks):
+        require_mask(length, block)
     return lengths, blocks
 
 
@@ -310,8 +309,8 @@ def _estimate(values: Sequence[float]) -> Estimate:
     return Estimate(middle, middle - reach, middle + reach)
 
 
-def _median(ordered: Sequence[float]) -> Estimate:
+def _median(values: Sequence[float]) -> Estimate:
     """The median with the order statistics that hold it with 95 %, or the extremes where there are few."""
-    count = len(ordered)
+    ordered, count = sorted(values), len(values)
     out = int(max(0, np.floor(count / 2 - REACH * count**0.5 / 2)))
     return Estimate(float(np.median(ordered)), ordered[out], ordered[count - 1 - out])

@@ -5,7 +5,7 @@ The `accuracy` of such a run is (constant loss − its loss)/(constant loss − 
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from math import log
@@ -31,7 +31,9 @@ from keyhole.latent.masking import (
     sink_standard_error,
 )
 from keyhole.latent.models import FiniteModel, GaussianLocation, Polya
-from keyhole.sweeps.runs import SUCCESS, RunResult, RunSpec, digest
+from keyhole.progress import Watch, ignore
+from keyhole.sweeps import Execution
+from keyhole.sweeps.runs import SUCCESS, RunResult, RunSpec, Store, digest, gather_runs
 from keyhole.training.learners import Method
 
 Rows = tuple[tuple[float, ...], ...]
@@ -87,6 +89,23 @@ class PretrainingTask(ABC):
             weights=outcome.weights,
             weights_digest=None if outcome.weights is None else digest(outcome.weights),
         )
+
+
+def run_groups(
+    cells: Iterable[tuple[PretrainingTask, Method, int, int]],
+    seeds: Sequence[int],
+    execution: Execution,
+    watch: Watch = ignore,
+) -> list[list[RunResult]]:
+    """Make the runs of each cell (task, learner, tokens, sequences), one for each seed; return them cell by cell."""
+    with Store(execution.folder) as store:
+        made = gather_runs([RunSpec(*cell, seed) for cell in cells for seed in seeds], store, execution, watch)
+    return [made[start : start + len(seeds)] for start in range(0, len(made), len(seeds))]
+
+
+def numbers_of(runs: Sequence[RunResult], name: str) -> tuple[float, ...]:
+    """One number of each run."""
+    return tuple(run.numbers[name] for run in runs)
 
 
 def samples_of(spec: RunSpec) -> int:

@@ -53,10 +53,10 @@ class Scores(Result):
 
     def lines(self, show: Show) -> None:
         """Set a row per model, and the average where there are several."""
-        rows = [
-            (Path(each.file).stem, *(_with_interval(getattr(each.score, name)) for name in MEASURES))
-            for each in self.models
-        ]
+        rows = []
+        for each in self.models:
+            numbers: list[Estimate] = [getattr(each.score, name) for name in MEASURES]
+            rows.append((Path(each.file).stem, *(f"{one.value:.2f} {one.low:.2f}–{one.high:.2f}" for one in numbers)))
         if len(rows) > 1:
             rows.append(("average", *(f"{value:.2f}" for value in self.mean.values())))
         show.table(dict.fromkeys(("model", *MEASURES.values()), "<"), rows)
@@ -68,10 +68,6 @@ class Scores(Result):
             show.line(f"no attributions to {len(self.missing)} of the {whole} models of the key: {some}")
         if show.verbose:
             show.line(ABOUT)
-
-
-def _with_interval(number: Estimate) -> str:
-    return f"{number.value:.2f} {number.low:.2f}–{number.high:.2f}"
 
 
 def score(

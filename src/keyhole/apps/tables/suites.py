@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from keyhole.api.result import Result
-from keyhole.apps.tables.suite.members import KEY, Member, make_members
+from keyhole.apps.tables.suite.members import KEY, SHORTEST, Member, make_member
 from keyhole.compiler import Compiled
 from keyhole.compiler.constructions import construction_of
 from keyhole.compiler.export import save_model
+from keyhole.errors import AssumptionError
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.answer import Show
 from keyhole.show.folding import abbreviate
@@ -69,4 +70,13 @@ def make_suite(count: int, context: int, seed: int = 0, *, watch: Watch = ignore
     >>> [member.family for member in make_suite(3, 16).models]
     ['and', 'or', 'parity']
     """
-    return Suite(context, seed, tuple(make_members(count, context, seed, watch=watch)))
+    if count < 1 or context < SHORTEST:
+        raise AssumptionError(
+            f"A suite of {count} models of context {context} was asked for; ask for at least one model, of a context "
+            f"of at least {SHORTEST}."
+        )
+    members = []
+    for index in range(count):
+        members.append(make_member(index, context, seed))
+        watch(Progress(index + 1, count, "making models"))
+    return Suite(context, seed, tuple(members))

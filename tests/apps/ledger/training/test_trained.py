@@ -163,9 +163,7 @@ def test_the_course_of_parity_is_judged_apart(readings, sudden, foretold):
     assert parity.conclude_share("foretold", runs).verdict == foretold
     few = runs[:5] + [(15, result(success=False, readings=readings))] * 15
     assert parity.conclude_share("sudden", few).verdict == "undecided at this scale"  # five of five: from .47 on
-    assert (
-        parity.conclude_share("foretold", few[5:]).verdict == "undecided at this scale"
-    )  # no success says nothing
+    assert parity.conclude_share("foretold", few[5:]).verdict == "undecided at this scale"  # no success says nothing
 
 
 @pytest.mark.parametrize("wins", range(1, 12))

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, mean_of, numbers_of, rises, run_groups, seeds
+from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_groups, mean_of, rises, seeds
 from keyhole.apps.pretrain.latent_heads import LatentHead, PrototypeHead
-from keyhole.apps.pretrain.tasks import TransferTask
+from keyhole.apps.pretrain.tasks import TransferTask, numbers_of
 from keyhole.figure import Axis, line_figure
 from keyhole.latent.masking import condition_numbers, linear_head
 from keyhole.latent.models import FiniteModel
@@ -76,7 +76,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     tasks = [TransferTask(THREE, EVEN, FIRST, LABELS, corruption=rho) for rho in CORRUPTIONS]
     pair = TransferTask(PAIR, (0.5, 0.5), ((1.0, 0.0),), LABELS)
     cells = [(task, PrototypeHead(3), LENGTH, N) for task in tasks]
-    *transferred, paired = run_groups([*cells, (pair, LatentHead(2), PAIR_LENGTH, PAIR_N)], runs)
+    *transferred, paired = make_groups([*cells, (pair, LatentHead(2), PAIR_LENGTH, PAIR_N)], runs)
     by_condition = {some[0].numbers["condition"]: some for some in transferred}
     everything = [each for some in transferred for each in some]
     squared, variance = blind_pair(PAIR)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from keyhole.apps.ledger.training.sweeps import FIRST_SEED, worker_count
-from keyhole.apps.pretrain.tasks import PretrainingTask
+from keyhole.apps.pretrain.tasks import PretrainingTask, run_groups
 from keyhole.estimate import Estimate
 from keyhole.files.paths import home
 from keyhole.sweeps import Execution
@@ -28,17 +28,11 @@ def make_runs(specs: Sequence[RunSpec]) -> list[RunResult]:
         return gather_runs(specs, store, Execution(workers=worker_count()))
 
 
-def run_groups(
+def make_groups(
     cells: Iterable[tuple[PretrainingTask, Method, int, int]], seeds: Sequence[int]
 ) -> list[list[RunResult]]:
-    """Make the runs of each cell (task, learner, tokens, sequences), one for each seed; return them cell by cell."""
-    made = make_runs([RunSpec(*cell, seed) for cell in cells for seed in seeds])
-    return [made[start : start + len(seeds)] for start in range(0, len(made), len(seeds))]
-
-
-def numbers_of(runs: Sequence[RunResult], name: str) -> tuple[float, ...]:
-    """One number of each run."""
-    return tuple(run.numbers[name] for run in runs)
+    """Make the runs of each cell (task, learner, tokens, sequences) that are not in the store; return them by cell."""
+    return run_groups(cells, seeds, Execution(home(), workers=worker_count()))
 
 
 def mean_of(values: Sequence[float], level: float = 0.999) -> Estimate:

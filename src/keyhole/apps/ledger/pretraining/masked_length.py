@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import NORMAL, fitted_slope, mean_of, numbers_of, run_groups, seeds
+from keyhole.apps.ledger.pretraining.keeping_runs import NORMAL, fitted_slope, make_groups, mean_of, seeds
 from keyhole.apps.pretrain.latent_heads import LatentHead
-from keyhole.apps.pretrain.tasks import MaskedLetters
+from keyhole.apps.pretrain.tasks import MaskedLetters, numbers_of
 from keyhole.figure import Axis, line_figure
 from keyhole.latent.masking import fisher_spectrum
 from keyhole.papers import ZHANG_2022
@@ -64,7 +64,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     """Train at every length; the second half of the seeds is for the maximum-likelihood estimate."""
     count = RUNS[scale]
     runs = seeds(seed, 2 * count)
-    groups = run_groups([(TASK, LatentHead(2), length, N) for length in LENGTHS], runs)
+    groups = make_groups([(TASK, LatentHead(2), length, N) for length in LENGTHS], runs)
     cells = []
     for length, results in zip(LENGTHS, groups, strict=True):
         spectrum = [value for value in fisher_spectrum(TASK.model, length) if value]
@@ -79,7 +79,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
             )
         )
     others = [n for n in SIZES if n != N]
-    beside = run_groups([(TASK, LatentHead(2), MIDDLE, n) for n in others], runs[:count])
+    beside = make_groups([(TASK, LatentHead(2), MIDDLE, n) for n in others], runs[:count])
     excess = {n: numbers_of(some, "excess") for n, some in zip(others, beside, strict=True)}
     excess[N] = tuple(value / N for cell in cells if cell.length == MIDDLE for value in cell.trained)
     return conclude(cells, dict(sorted(excess.items())))

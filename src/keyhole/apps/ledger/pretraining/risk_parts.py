@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, mean_of, numbers_of, run_groups, seeds
+from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_groups, mean_of, seeds
 from keyhole.apps.pretrain.latent_heads import LatentHead
 from keyhole.apps.pretrain.split import RiskParts
+from keyhole.apps.pretrain.tasks import numbers_of
 from keyhole.figure import Axis, line_figure
 from keyhole.verdicts import ClaimVerdict
 
@@ -56,7 +57,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     heads = [LatentHead(values, starts=8) for values in VALUES]
     cells = [(TASK, head, LENGTH, n) for head in heads for n in SIZES]
     stopped = (TASK, LatentHead(VALUES[-1], starts=1, steps=FEW), LENGTH, SIZES[0])
-    *groups, early = run_groups([*cells, stopped], runs)
+    *groups, early = make_groups([*cells, stopped], runs)
     parts = []
     for place, values in enumerate(VALUES):
         found = dict(zip(SIZES, groups[place * len(SIZES) :], strict=False))

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, mean_of, numbers_of, run_groups, seeds
+from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_groups, mean_of, seeds
 from keyhole.apps.pretrain.kernel_recovery import KernelHead, KernelRecovery
 from keyhole.apps.pretrain.latent_heads import SinkHead
-from keyhole.apps.pretrain.tasks import SinkRecovery
+from keyhole.apps.pretrain.tasks import SinkRecovery, numbers_of
 from keyhole.estimate import Estimate
 from keyhole.figure import Axis, line_figure
 from keyhole.papers import ZHANG_2022
@@ -78,10 +78,10 @@ def measure(scale: Scale, seed: int) -> Outcome:
     """Train heads with a sink, and conditional-mean attention, at every size."""
     recoveries = {}
     for name, (task, tokens) in TASKS.items():
-        groups = run_groups([(task, SinkHead(), tokens, n) for n in SIZES], seeds(seed, RUNS[scale]))
+        groups = make_groups([(task, SinkHead(), tokens, n) for n in SIZES], seeds(seed, RUNS[scale]))
         recoveries[name] = recovery(task.truth, dict(zip(SIZES, groups, strict=True)))
     kernel = KernelRecovery()
-    groups = run_groups(
+    groups = make_groups(
         [(kernel, KernelHead(), KERNEL_LENGTH, n) for n in KERNEL_SIZES], seeds(seed, KERNEL_RUNS[scale])
     )
     by_size = dict(zip(KERNEL_SIZES, groups, strict=True))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, mean_of, numbers_of, run_groups, seeds
-from keyhole.apps.pretrain.tasks import LeastSquares, PooledLabels
+from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_groups, mean_of, seeds
+from keyhole.apps.pretrain.tasks import LeastSquares, PooledLabels, numbers_of
 from keyhole.figure import Axis, line_figure
 from keyhole.papers import ZHANG_2022
 from keyhole.verdicts import ClaimVerdict
@@ -56,7 +56,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
         (True, 8, n) for n in SIZES if n != N
     ]
     runs = seeds(seed, BATCHES[scale])
-    groups = run_groups([(TASK, LeastSquares(tied), length, n) for tied, length, n in wanted], runs)
+    groups = make_groups([(TASK, LeastSquares(tied), length, n) for tied, length, n in wanted], runs)
     return conclude(
         [
             Cell(*cell, numbers_of(found, "excess"), found[0].numbers["expected"])

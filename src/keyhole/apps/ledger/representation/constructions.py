@@ -37,13 +37,13 @@ def measure(scale: Scale, seed: int) -> Outcome:
     rows: list[dict[str, Any]] = []
     worst, off = 0.0, 0.0
     for s in range(1, 8 if scale == "quick" else 11):
-        plan = named(random_junta(places(s, rng), rng), "A1")
+        plan = find_plan(random_junta(places(s, rng), rng), CONTEXT, GAMMA, "A1")
         stated = compiled_path_inf(s, GAMMA)
         worst, off = max(worst, prove(plan).error), max(off, abs(plan.path_inf / stated - 1))
         rows.append({"s": s, "P": plan.path_inf, "family": "random table", "units": plan.width})
     for family, make in (("majority", majority), ("parity", parity)):
         for s in (1, 3, 5, 9, 17, 33, 65) if scale == "quick" else (1, 3, 5, 9, 17, 33, 65, 129, 257):
-            plan = named(make(places(s, rng)), "A5")
+            plan = find_plan(make(places(s, rng)), CONTEXT, GAMMA, "A5")
             worst = max(worst, prove(plan).error)
             off = max(off, plan.path_inf / compiled_path_inf(s, GAMMA, symmetric=True) - 1)
             rows.append({"s": s, "P": plan.path_inf, "family": family, "units": plan.width})
@@ -69,9 +69,9 @@ def measure(scale: Scale, seed: int) -> Outcome:
     )
 
 
-def named(function: SparseFunction, target: str) -> Plan:
+def find_plan(function: SparseFunction, context: int, gamma: float, target: str) -> Plan:
     """The plan of one target of Construction A."""
-    return next(plan for plan in pair_plans(function, CONTEXT, GAMMA, "signs") if plan.construction == target)
+    return next(plan for plan in pair_plans(function, context, gamma, "signs") if plan.construction == target)
 
 
 def places(s: int, rng: np.random.Generator) -> tuple[int, ...]:

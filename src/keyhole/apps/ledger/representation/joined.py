@@ -3,11 +3,11 @@
 from math import ceil, log, sqrt
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
+from keyhole.apps.ledger.representation.constructions import find_plan
 from keyhole.boolean import read_function
 from keyhole.bounds.finite import information_floor, junta_nats, samples_for_error
 from keyhole.bounds.theorems import compiled_path_inf, joined_samples, one_position_rate
 from keyhole.compiler import prove
-from keyhole.compiler.constructions import Plan, pair_plans
 from keyhole.decimals import at_least
 from keyhole.figure import Axis, line_figure
 from keyhole.papers import EDELMAN_2022
@@ -50,7 +50,7 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is dr
         rows.append({"T": context, "m": information_floor(context, SPARSITY), "what": "necessary for any learner"})
     needed = {T: joined_samples(T, SPARSITY, error=ERROR, delta=DELTA, leak=GAMMA) for T in SHOWN}
     tight = all(guaranteed_error(T, ceil(m)) <= ERROR < guaranteed_error(T, ceil(m) - 1) for T, m in needed.items())
-    plans = [_plan(formula) for formula in MEMBERS]
+    plans = [find_plan(read_function(formula), CONTEXT, GAMMA, "A1") for formula in MEMBERS]
     proofs = [prove(plan) for plan in plans]
     limit = compiled_path_inf(SPARSITY, GAMMA) * (1 + ROUNDING)
     margin = min(proof.margin for proof in proofs)
@@ -89,12 +89,6 @@ def guaranteed_error(context: int, samples: int) -> float:
     """
     complexity = 2 * compiled_path_inf(SPARSITY, GAMMA) * one_position_rate(context, samples)
     return 2 * complexity + sqrt(log(1 / DELTA) / (2 * samples))
-
-
-def _plan(formula: str) -> Plan:
-    """The pair construction by table of a function, in a context."""
-    plans = pair_plans(read_function(formula), CONTEXT, GAMMA, "signs")
-    return next(plan for plan in plans if plan.construction == "A1")
 
 
 EXPERIMENTS = (Experiment(CLAIM, measure),)

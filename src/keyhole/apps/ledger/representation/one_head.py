@@ -113,7 +113,9 @@ class OneHead:
         score, value = (np.asarray(number) for number in self.own)
         head = TabulatedHead(self.scores, self.values[:, :, None], score, value[None], activation=Identity())
         model = Tabulated(len(self.scores), (head,), np.zeros(1), Wiring(), ReadOut(np.ones(1)))
-        return np.asarray(evaluate(model, _inputs(len(self.scores))))
+        tokens = len(self.scores)
+        inputs = ((np.arange(1 << tokens)[:, None] >> np.arange(tokens)) & 1).astype(np.int8)
+        return np.asarray(evaluate(model, inputs))
 
 
 def listed(values: list[float], last: float, tokens: int) -> OneHead:
@@ -276,10 +278,6 @@ def _improved(head: OneHead, price: Price, rng: np.random.Generator, scale: Scal
         if ratio > best:
             head, best = tried, ratio
     return best
-
-
-def _inputs(tokens: int) -> np.ndarray:
-    return ((np.arange(1 << tokens)[:, None] >> np.arange(tokens)) & 1).astype(np.int8)
 
 
 EXPERIMENTS = (

@@ -113,7 +113,11 @@ def conclude(groups: Sequence[Group]) -> Outcome:
     clean, proved = share.runs, share.hits
     every = [run for group in groups for run in group.settled]
     bounded = [run for run in every if run.error_bound is not None]
-    broken = [run for run in bounded if (run.error_bound or 0.0) < _least_error(run)]
+    broken = [
+        run
+        for run in bounded
+        if (run.error_bound or 0.0) < clopper_pearson(round(run.true_error * FRESH), FRESH, 0.001)[0]
+    ]
     verdict: ClaimVerdict = "fails here" if broken else share.most
     below = [run for group in groups if group.why == "below" for run in group.settled]
     wrong = sum(run.status == "PROVED" and run.right is False for run in below)
@@ -163,10 +167,6 @@ def _slacks(groups: Sequence[Group]) -> dict[str, float]:
     named = {"error_bound": "promise", "held_out_bound": "held-out half", "trivial_error": "trivial error"}
     slacks = {f"slack of the {name}, {group}": group.slack(bound) for group in groups for bound, name in named.items()}
     return {name: slack for name, slack in slacks.items() if slack is not None}
-
-
-def _least_error(one: RunCertificate) -> float:
-    return clopper_pearson(round(one.true_error * FRESH), FRESH, 0.001)[0]
 
 
 def _figure(groups: Sequence[Group]) -> Figure:

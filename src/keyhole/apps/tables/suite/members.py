@@ -17,9 +17,7 @@ from keyhole.boolean import (
 )
 from keyhole.compiler import Distractor, Proof, add_distractor, prove
 from keyhole.compiler.constructions import Output, Plan, find_construction
-from keyhole.errors import AssumptionError
 from keyhole.files.record import hidden
-from keyhole.progress import Progress, Watch, ignore
 
 SHORTEST = 8  # context: five relevant positions at most, and three decoys
 LEAKS = (0.05, 0.2, 0.5, 0.8)  # of distractors: attention off their decoys
@@ -48,26 +46,8 @@ class Member:
     proof: Proof = hidden()
 
 
-def make_members(count: int, context: int, seed: int = 0, *, watch: Watch = ignore) -> list[Member]:
-    """Certified models of many families and constructions; a longer suite of the same seed begins with a shorter one.
-
-    >>> [member.family for member in make_members(3, 16)]
-    ['and', 'or', 'parity']
-    """
-    if count < 1 or context < SHORTEST:
-        raise AssumptionError(
-            f"A suite of {count} models of context {context} was asked for; ask for at least one model, of a context "
-            f"of at least {SHORTEST}."
-        )
-    members = []
-    for index in range(count):
-        members.append(_make_member(index, context, seed))
-        watch(Progress(index + 1, count, "making models"))
-    return members
-
-
-def _make_member(index: int, context: int, seed: int) -> Member:
-    """Families in turn, constructions in turn at another pace, all else drawn."""
+def make_member(index: int, context: int, seed: int) -> Member:
+    """Make one model of a suite: families in turn, constructions in turn at another pace, all else drawn."""
     rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, index])))
     names = list(FAMILIES)
     family = names[index % len(names)]
@@ -78,7 +58,14 @@ def _make_member(index: int, context: int, seed: int) -> Member:
     function = FAMILIES[family](positions, rng)
     plan = construction.plans(function, context, float(rng.choice(MASSES)), "signs", seed)[0]
     count = int(rng.integers(0, 4)) if construction.layout.orthogonal else 0
-    distractors = tuple(_draw_distractor(plan, rng) for _ in range(count))
+    others = [place for place in range(context) if place not in function.positions]
+    distractors = tuple(
+        Distractor(
+            tuple(sorted(rng.choice(others, int(rng.integers(1, 4)), replace=False).tolist())),
+            float(rng.choice(LEAKS)),
+        )
+        for _ in range(count)
+    )
     for distractor in distractors:
         plan = add_distractor(plan, distractor)
     proof = prove(plan)
@@ -95,12 +82,6 @@ def _make_member(index: int, context: int, seed: int) -> Member:
         plan=plan,
         proof=proof,
     )
-
-
-def _draw_distractor(plan: Plan, rng: np.random.Generator) -> Distractor:
-    others = [place for place in range(plan.context) if place not in plan.function.positions]
-    decoys = rng.choice(others, int(rng.integers(1, 4)), replace=False).tolist()
-    return Distractor(tuple(sorted(decoys)), float(rng.choice(LEAKS)))
 
 
 def _literals(positions: Positions, rng: np.random.Generator) -> SparseFunction:
