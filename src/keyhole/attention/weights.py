@@ -18,10 +18,6 @@ from keyhole.attention.tokens import Embedding
 from keyhole.attention.types import Array
 from keyhole.errors import ShapeError
 
-JOINS = ("sum", "concatenate")
-RESIDUALS = ("none", "each", "block")
-PLACEMENTS = ("pre", "post")
-
 
 @dataclass(frozen=True, eq=False)
 class Head:
@@ -58,9 +54,9 @@ class Wiring:
 
     def __post_init__(self) -> None:
         for name, value, known in (
-            ("join", self.join, JOINS),
-            ("residual", self.residual, RESIDUALS),
-            ("placement", self.placement, PLACEMENTS),
+            ("join", self.join, ("sum", "concatenate")),
+            ("residual", self.residual, ("none", "each", "block")),
+            ("placement", self.placement, ("pre", "post")),
         ):
             if value not in known:
                 raise ShapeError(f"{name} {value!r} is not known; choose one of {', '.join(known)}")

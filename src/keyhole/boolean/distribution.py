@@ -1,6 +1,5 @@
 """Laws of the input bits, and inputs drawn from them reproducibly."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,12 +55,6 @@ def balanced(function: SparseFunction) -> Bernoulli:
 
 def sample(law: Bernoulli, n: int, context: int, seed: int) -> Bool[np.ndarray, "n T"]:
     """Draw n inputs of T bits; one seed gives the same bits, and fewer rows are a prefix of more."""
-    rows = list(_blocks(law, n, context, seed))
-    return np.concatenate(rows) if rows else np.zeros((0, context), dtype=bool)
-
-
-def _blocks(law: Bernoulli, n: int, context: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks of whole rows, from one stream of random numbers."""
     if n < 0 or context < 1:
         raise AssumptionError(
             f"{n} inputs of {context} bits were asked for; ask for at least 0 inputs of at least 1 bit."
@@ -69,6 +62,7 @@ def _blocks(law: Bernoulli, n: int, context: int, seed: int) -> Iterator[np.ndar
     if seed < 0:
         raise AssumptionError(f"The seed {seed} was given; a seed is at least 0.")
     rng = np.random.Generator(np.random.Philox(seed))
-    rows = max(1, BLOCK // context)
+    rows, bits = max(1, BLOCK // context), np.empty((n, context), dtype=bool)
     for start in range(0, n, rows):
-        yield rng.random((min(rows, n - start), context)) < law.p
+        bits[start : start + rows] = rng.random((min(rows, n - start), context)) < law.p
+    return bits

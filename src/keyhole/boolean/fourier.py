@@ -10,8 +10,7 @@ import numpy as np
 
 from keyhole.arrays import Float, Int
 from keyhole.boolean.function import SparseFunction
-from keyhole.boolean.rules import MAX_TABLE, Levels, halves, pattern_counts
-from keyhole.errors import FormulaError
+from keyhole.boolean.rules import Levels, halves, pattern_counts
 
 Coefficients = Float[np.ndarray, "_sets"]
 Weights = Float[np.ndarray, "_degrees"]
@@ -29,7 +28,7 @@ def integer_spectrum(function: SparseFunction) -> Int[np.ndarray, "_sets"]:
     >>> integer_spectrum(conjunction((0, 1))).tolist()
     [1, -1, -1, 1]
     """
-    spectrum = _table_of(function).astype(np.int32)  # |entries| ≤ 2^24
+    spectrum = function.table.astype(np.int32)  # |entries| ≤ 2^24
     for index in range(function.sparsity):
         zero, one = halves(spectrum, index)
         difference = zero - one
@@ -145,16 +144,6 @@ def binomial_law(trials: int, p: float) -> Float[np.ndarray, "counts"]:
             law = np.convolve(law, square)
         square, left = np.convolve(square, square), left >> 1
     return law
-
-
-def _table_of(function: SparseFunction) -> np.ndarray:
-    """The table, refused early where it would be too long."""
-    if function.sparsity > MAX_TABLE:
-        raise FormulaError(
-            f"The coefficients of a function of {function.sparsity} positions were asked for one by one; there are "
-            f"2^{function.sparsity}, and at most 2^{MAX_TABLE} are listed. Ask for the weight by degree instead."
-        )
-    return function.table
 
 
 def _set_sizes(size: int) -> np.ndarray:

@@ -29,9 +29,6 @@ CLOSE = 1e-7  # of a norm and the theorem's figure for it
 SAME = 1e-12  # equal numbers, added up in another order by another library
 BELOW = ("margin",)  # may be claimed smaller than proved
 ABOVE = ("error", "leak", "bound")  # may be claimed larger than proved
-PROOF = ("exact", "inputs_covered", "method", "margin", "error", "leak")  # entries of the description, by their check
-NORMS = ("norms", "theorem")
-FORMATS = ("formats",)
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class _Evidence:
         """The description in the file."""
         return {name: value for name, value in self.stored.description.items() if name not in {"digest", "digests"}}
 
-    def compare(self, names: tuple[str, ...]) -> None:
+    def compare(self, *names: str) -> None:
         """Compare these entries of the two descriptions."""
         shown, stated = ({name: each[name] for name in names if name in each} for each in (self.shown, self.stated))
         _compare(shown, stated)
@@ -160,13 +157,13 @@ def _proof(evidence: _Evidence) -> str:
     proof = evidence.compiled.proof
     if not proof.margin > 0:
         raise CheckpointError(f"margin > 0 fails: on some input the output may be off by {at_most(proof.error, 6)}")
-    evidence.compare(PROOF)
+    evidence.compare("exact", "inputs_covered", "method", "margin", "error", "leak")
     return f"right on all 2^{evidence.plan.context} inputs, with margin {at_least(proof.margin, 9)} ({proof.method})"
 
 
 def _norms(evidence: _Evidence) -> str:
     """Compare each norm with the stored numbers, and with the theorem's figure."""
-    evidence.compare(NORMS)
+    evidence.compare("norms", "theorem")
     measured, theorem = evidence.compiled.norms, evidence.compiled.theorem
     for name, figure in theorem.items():
         if not figure.holds(measured[name], CLOSE):
@@ -176,7 +173,7 @@ def _norms(evidence: _Evidence) -> str:
 
 def _formats(evidence: _Evidence) -> str:
     """Settle each number format anew."""
-    evidence.compare(FORMATS)
+    evidence.compare("formats")
     return "; ".join(f"{name}: {outcome}" for name, outcome in evidence.compiled.formats.items())
 
 

@@ -45,9 +45,9 @@ class Property(ABC):
 
     alphabet: tuple[str, ...]
 
-    @abstractmethod
     def reads(self, length: int) -> tuple[int, ...]:
-        """The positions that matter at this length; refuses a length that the property does not fit."""
+        """The positions that matter at this length, here all; refuses a length that the property does not fit."""
+        return tuple(range(length))
 
     @abstractmethod
     def automaton(self, length: int) -> Automaton:
@@ -55,13 +55,18 @@ class Property(ABC):
 
     def at(self, length: int) -> AtLength:
         """The property at one length."""
-        reads, automaton = self.reads(length), self.automaton(length)
-        reached = automaton.reached(len(reads))
-        both = ((answer, reached & (automaton.accepting == answer)) for answer in (True, False))
+        reads, (automaton, inside) = self.reads(length), self._restricted(length)
+        inside = inside & automaton.reached(len(reads))
+        both = ((answer, inside & (automaton.accepting == answer)) for answer in (True, False))
         classes = tuple(
             (answer, AutomatonClasses(len(reads), automaton, final[None])) for answer, final in both if final.any()
         )
         return AtLength(length, reads, classes)
+
+    def _restricted(self, length: int) -> tuple[Automaton, Bool[np.ndarray, "S"]]:
+        """The automaton, and the states in which words end that the property speaks of: here all."""
+        automaton = self.automaton(length)
+        return automaton, np.ones_like(automaton.accepting)
 
 
 @dataclass(frozen=True)
@@ -130,10 +135,6 @@ class EqualCounts(Property):
     first: int
     second: int
 
-    def reads(self, length: int) -> tuple[int, ...]:
-        """All positions."""
-        return tuple(range(length))
-
     def automaton(self, length: int) -> Automaton:
         """The automaton that keeps the difference."""
         states = 2 * length + 1
@@ -156,10 +157,6 @@ class RegularProperty(Property):
             raise ShapeError(
                 f"an automaton over {self.accepted.symbols} symbols was given for an alphabet of {len(self.alphabet)}"
             )
-
-    def reads(self, length: int) -> tuple[int, ...]:
-        """All positions."""
-        return tuple(range(length))
 
     def automaton(self, length: int) -> Automaton:  # noqa: ARG002  (the same at every length)
         """The automaton as it is."""
@@ -218,29 +215,15 @@ class Restricted(Property):
         """The alphabet of both."""
         return self.stated.alphabet
 
-    def reads(self, length: int) -> tuple[int, ...]:
-        """All positions."""
-        return tuple(range(length))
-
     def automaton(self, length: int) -> Automaton:
         """The automaton that runs both, and accepts what the property does."""
-        return self._both(length)[0]
+        return self._restricted(length)[0]
 
-    def _both(self, length: int) -> tuple[Automaton, Bool[np.ndarray, "S"]]:
+    def _restricted(self, length: int) -> tuple[Automaton, Bool[np.ndarray, "S"]]:
         stated, domain = (_on_all(part, length) for part in (self.stated, self.domain))
         both, pairs = product(stated, domain)
         accepting = stated.accepting[pairs[:, 0]]
         return Automaton(both.moves, both.start, accepting), domain.accepting[pairs[:, 1]]
-
-    def at(self, length: int) -> AtLength:
-        """The property at one length, on the words of the domain."""
-        automaton, inside = self._both(length)
-        inside = inside & automaton.reached(length)
-        both = ((answer, inside & (automaton.accepting == answer)) for answer in (True, False))
-        classes = tuple(
-            (answer, AutomatonClasses(length, automaton, final[None])) for answer, final in both if final.any()
-        )
-        return AtLength(length, tuple(range(length)), classes)
 
 
 def with_last(at: AtLength, symbol: int) -> AtLength:

@@ -72,15 +72,11 @@ def to_lens(block: ResidualBlock) -> Any:
             "A model of TransformerLens was asked for, and TransformerLens is not installed; "
             "run: pip install 'keyhole[lens]'"
         ) from error
-    return to_hooked(block) if _has_hooked(transformer_lens) else to_bridge(block)
-
-
-def _has_hooked(package: Any) -> bool:
-    """Return True if the package has HookedTransformer; version 4 raises an error at its name."""
     try:
-        return bool(package.HookedTransformer)
-    except (AttributeError, ImportError):
-        return False
+        hooked = bool(transformer_lens.HookedTransformer)
+    except (AttributeError, ImportError):  # version 4 raises an error at its name
+        hooked = False
+    return to_hooked(block) if hooked else to_bridge(block)
 
 
 def to_hooked(block: ResidualBlock) -> Any:

@@ -38,12 +38,14 @@ class Sampler(Protocol):
 
 def require_probabilities(what: str, law: Float[Any, "*rows"]) -> None:
     """Refuse numbers that are not probabilities: NaN, negative, or columns that do not sum to 1."""
+    name = what[:1].upper() + what[1:]
     if law.size == 0 or not bool(np.all(np.isfinite(law))) or bool(np.any(law < 0)):
-        raise AssumptionError(f"{_capitalised(what)} must be non-negative numbers, at least one; got {_shown(law)}.")
+        shown = ", ".join(f"{number:.4g}" for number in law.ravel()[:6]) + ", …" * (law.size > 6)
+        raise AssumptionError(f"{name} must be non-negative numbers, at least one; got {shown or 'none'}.")
     sums = np.ravel(law.sum(axis=0))
     if bool(np.any(np.abs(sums - 1) > SUMS)):
         worst = sums[np.argmax(np.abs(sums - 1))]
-        raise AssumptionError(f"{_capitalised(what)} must sum to 1, but sums to {worst:.9g}; divide by the sum.")
+        raise AssumptionError(f"{name} must sum to 1, but sums to {worst:.9g}; divide by the sum.")
 
 
 def require_letters(tokens: Letters, letters: int) -> None:
@@ -93,12 +95,3 @@ def draw_letters(laws: Probabilities, length: int, rng: np.random.Generator) -> 
     edges /= edges[:, -1:]  # so that rounding leaves no gap at the top
     places = rng.random((len(laws), length))
     return (places[:, :, None] >= edges[:, None, :-1]).sum(axis=2)
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _shown(numbers: np.ndarray) -> str:
-    text = ", ".join(f"{number:.4g}" for number in numbers.ravel()[:6])
-    return f"{text}, …" if numbers.size > 6 else text or "none"

@@ -21,7 +21,7 @@ from keyhole.latent.models.base import (
     require_vectors,
 )
 from keyhole.latent.models.registry import register_model
-from keyhole.latent.models.without_keys import ModelWithoutKeys, one_hot
+from keyhole.latent.models.without_keys import ModelWithoutKeys
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Polya(ModelWithoutKeys):
 
     def token_values(self, tokens: Int[Any, "T"]) -> Float[Any, "T V"]:
         """One-hot vectors."""
-        return one_hot(tokens, self.letters)
+        return np.eye(self.letters)[tokens]
 
     @property
     def pooling(self) -> Pooling:
@@ -170,7 +170,7 @@ class BetaBernoulli(ModelWithoutKeys):
 
     def token_values(self, tokens: Int[Any, "T"]) -> Float[Any, "T 2"]:
         """One-hot vectors."""
-        return one_hot(tokens, self.letters)
+        return np.eye(self.letters)[tokens]
 
     def token_means(self, latents: Float[Any, "n"]) -> Probabilities:
         """The chances of 0 and of 1."""

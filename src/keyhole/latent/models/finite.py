@@ -30,7 +30,7 @@ from keyhole.latent.models.base import (
     require_sizes,
 )
 from keyhole.latent.models.registry import register_model
-from keyhole.latent.models.without_keys import ModelWithoutKeys, one_hot
+from keyhole.latent.models.without_keys import ModelWithoutKeys
 
 MOST_COUNTS = 200_000  # count vectors that are summed
 
@@ -166,7 +166,7 @@ class FiniteModel(FiniteLatent):
 
     def token_values(self, tokens: Int[Any, "T"]) -> Float[Any, "T V"]:
         """One-hot vectors."""
-        return one_hot(tokens, self.letters)
+        return np.eye(self.letters)[tokens]
 
     def attend_to_latents(self, tokens: Letters) -> Probabilities:
         """By counts of letters and prototypes log A."""

@@ -81,16 +81,12 @@ class LinearRegression(ModelWithKeys):
         >>> posterior.mean(np.array([[2.0]])).round(7).tolist(), posterior.variance(np.array([[2.0]])).round(7).tolist()
         ([[[1.5172414]]], [[0.637931]])
         """
-        gram, cross = self.statistic(tokens)
+        keys, values = self.split(tokens)
+        gram, cross = np.einsum("ntd,nte->nde", keys, keys), np.einsum("ntd,ntk->ndk", keys, values)
         inverse = np.linalg.inv(gram + self.ridge * np.eye(self.key_width))
         return LinearPosterior(
             np.einsum("ndk,nde->nke", cross, inverse), self.noise_variance * inverse, self.noise_variance
         )
-
-    def statistic(self, tokens: Tokens) -> tuple[Float[Any, "n d d"], Float[Any, "n d k"]]:
-        """KᵀK and KᵀV."""
-        keys, values = self.split(tokens)
-        return np.einsum("ntd,nte->nde", keys, keys), np.einsum("ntd,ntk->ndk", keys, values)
 
     def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
         """Predict each kind of attention at normal keys."""

@@ -67,8 +67,3 @@ class ModelWithoutKeys(ABC):
     def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
         """Predict the errors of every rule m₀ + w(x̄ − m₀)."""
         return predict_pooled(kind, settings.ridge, self.pooling, tokens)
-
-
-def one_hot(letters: Shaped[Any, "T"], alphabet: int) -> Float[Any, "T V"]:
-    """Letters as vectors, whose means are their laws."""
-    return np.eye(alphabet)[letters]
