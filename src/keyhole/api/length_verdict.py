@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from json import dumps, loads
 from pathlib import Path
 from time import perf_counter
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from keyhole.api.verdict_cache import load_verdict, question_key, save_verdict
+from keyhole import __version__
+from keyhole.api.verdict_cache import question_key
 from keyhole.api.word_cases import Case, WordQuestion, output_as_computed
 from keyhole.attention import Model, evaluate
 from keyhole.decimals import at_least, at_most, margin
+from keyhole.files.atomic import write_file
 from keyhole.files.record import record_of
 from keyhole.prover import FLOAT_UNITS, Verification, float_error, prove_on_words
 from keyhole.verdicts import CertificateStatus
@@ -101,13 +104,18 @@ def at_length(question: WordQuestion, length: int, search: Search) -> LengthVerd
     row = _joined(question, length, cases, verdicts)
     if row.margin is not None and question.plain:
         row = _with_float_error(row, row.margin, question.formats, cases, search.time_limit)
-    sampled, wrong = _sampled(cases, search, length)
+    ends = sorted({case.last for case in cases}, key=lambda last: -1 if last is None else last)
+    each = search.samples // len(ends)
+    wrong = sum(
+        _wrongly_answered([case for case in cases if case.last == last], each, [search.seed, length, last or 0])
+        for last in ends
+    )
     rounded = sum(case.rounded for case in cases)
     if rounded:
         says = f"{rounded} sums of stored numbers (tokens and positions, logits) were rounded to double precision"
         row = replace(row, reason="; ".join(filter(None, (row.reason, says))))
-    row = replace(row, sampled=sampled, sampled_wrong=wrong, time_limit=search.time_limit)
-    save_verdict(path, record_of(row))
+    row = replace(row, sampled=each * len(ends), sampled_wrong=wrong, time_limit=search.time_limit)
+    write_file(path, f"{dumps({'keyhole': __version__, 'verdict': record_of(row)}, indent=2)}\n".encode())
     return row
 
 
@@ -115,8 +123,11 @@ def _stored(path: Path, time_limit: float) -> LengthVerdict | None:
     """Return the verdict of an earlier call, unless more time could settle what it left open."""
     known = {part.name for part in fields(LengthVerdict)}
     try:
-        row = LengthVerdict(**{name: value for name, value in (load_verdict(path) or {}).items() if name in known})
-    except TypeError:
+        stored: dict[str, Any] = loads(path.read_bytes())["verdict"]
+        for name, value in stored.items():
+            stored[name] = tuple(value) if isinstance(value, list) else value
+        row = LengthVerdict(**{name: value for name, value in stored.items() if name in known})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     unsettled = row.status == "UNDECIDED" or (row.float_format is not None and not row.float_keeps)
     return None if unsettled and row.time_limit < time_limit else row
@@ -194,17 +205,6 @@ def _with_float_error(
             margin = min(each for each in margins if each is not None)
     row = replace(row, margin=margin, seconds=row.seconds + perf_counter() - started, float_format=coarsest)
     return replace(row, float_error=error, float_keeps=margin > error) if np.isfinite(error) else row
-
-
-def _sampled(cases: Sequence[Case], search: Search, length: int) -> tuple[int, int]:
-    """Return how many random words were tried, and how many are answered wrongly by some case."""
-    ends = sorted({case.last for case in cases}, key=lambda last: -1 if last is None else last)
-    each = search.samples // len(ends)
-    wrong = sum(
-        _wrongly_answered([case for case in cases if case.last == last], each, [search.seed, length, last or 0])
-        for last in ends
-    )
-    return each * len(ends), wrong
 
 
 def _wrongly_answered(cases: Sequence[Case], samples: int, seed: list[int]) -> int:

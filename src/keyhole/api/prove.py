@@ -142,7 +142,11 @@ class Proof(Result):
         """Return the proof with every head read as decision lists, `count` pairs of position and symbol of each."""
         from keyhole.prover.extraction import read_lists
 
-        return replace(self, lists=read_lists(self.model, self.drawn_from, count), law=law_words(self.drawn_from))
+        law = self.drawn_from
+        words = f"independent symbols with chances {', '.join(f'{chance:g}' for chance in law.chances)}"
+        if law.uniform:
+            words = "uniform bits" if law.symbols == 2 else f"{law.symbols} symbols, all equally likely"
+        return replace(self, lists=read_lists(self.model, law, count), law=words)
 
     def save_model(self, path: str | Path) -> Path:
         """Write the model the proof is about, which `prove` reads again."""
@@ -318,10 +322,22 @@ def prove(
             f"The training set of run {of_run.name} was redrawn until it was balanced, and a bound must know how "
             "likely a set is kept. Give that probability: `TrainingSet(accepted=…)`."
         )
-    subject = _subject(model)
+    if isinstance(model, str | Path):
+        subject = read_source(Path(model))
+    elif isinstance(model, Model | Tabulated):
+        subject = certifiable(model)
+    else:
+        subject = certifiable(model.model) if isinstance(model, TrainedRun) else _of_plan(model.plan)
     tables = subject.tables
+    law = uniform_law(tables.symbols) if run is None else run.law
+    if given.bias is not None:
+        if given.bias != 0.5 and tables.symbols != 2:
+            raise ArgumentError(
+                f"A bias of {given.bias:g} was given for an alphabet of {tables.symbols} symbols; it is for bits."
+            )
+        law = uniform_law(tables.symbols) if given.bias == 0.5 else biased_bits(float(given.bias))
     terms = Terms(
-        law=_law(tables, given.bias) if run is None or given.bias is not None else run.law,
+        law=law,
         delta=float(delta),
         accepted=float(given.accepted),
         assume_junta=assume_junta,
@@ -436,22 +452,6 @@ def proof_of(source: str, found: ModelCertificate, model: Tabulated, target: "Ta
     )
 
 
-def law_words(law: SymbolLaw) -> str:
-    """Return a law of independent symbols in a few words."""
-    if law.uniform:
-        return "uniform bits" if law.symbols == 2 else f"{law.symbols} symbols, all equally likely"
-    return f"independent symbols with chances {', '.join(f'{chance:g}' for chance in law.chances)}"
-
-
-def _subject(source: "Source") -> CertifiableModel:
-    """Return the model of a file, of a compiled function, of a run, or the one that is given."""
-    if isinstance(source, str | Path):
-        return read_source(Path(source))
-    if isinstance(source, Model | Tabulated):
-        return certifiable(source)
-    return certifiable(source.model) if isinstance(source, TrainedRun) else _of_plan(source.plan)
-
-
 def read_source(path: Path) -> CertifiableModel:
     """Return the model of a file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
     if not path.exists():
@@ -486,17 +486,6 @@ def _of_plan(plan: "Plan") -> CertifiableModel:
     if plan.output == "bits":  # 1 and 0 are told apart at one half; signs at 0
         model = replace(model, readout=replace(model.readout, bias=np.asarray(-0.5)))
     return certifiable(model)
-
-
-def _law(tables: Tabulated, bias: float | None) -> SymbolLaw:
-    """Return uniform symbols, or bits of this bias."""
-    if bias is None or bias == 0.5:
-        return uniform_law(tables.symbols)
-    if tables.symbols != 2:
-        raise ArgumentError(
-            f"A bias of {bias:g} was given for an alphabet of {tables.symbols} symbols; it is for bits."
-        )
-    return biased_bits(float(bias))
 
 
 def _sample(data: Data | None) -> "Sample | None":

@@ -245,7 +245,11 @@ def prove_claim(
         )
     checkpoint = model if isinstance(model, Checkpoint) else load_checkpoint(model)
     vocabulary = Vocabulary({}) if isinstance(model, Checkpoint) else read_vocabulary(model)
-    listed = _lengths(lengths)
+    if not lengths:
+        raise ArgumentError("No `lengths` were given; say which lengths of words to prove it for, such as 1 to 50.")
+    if any(not 1 <= length <= LONGEST for length in lengths) or len(lengths) > MOST_LENGTHS:
+        raise ArgumentError(f"Lengths from 1 to {LONGEST} can be proved; got {min(lengths)} to {max(lengths)}.")
+    listed = sorted(set(lengths))
     read_first = bool(words.before) and words.read_at == words.before[0]
     after = () if words.read_at is None or read_first else (words.read_at,)
     frame = Frame(
@@ -282,11 +286,3 @@ def _proved(question: WordQuestion, lengths: list[int], search: Search, watch: W
 
 def _called(claim: str | Property) -> str:
     return claim if isinstance(claim, str) else type(claim).__name__
-
-
-def _lengths(lengths: Sequence[int] | None) -> list[int]:
-    if not lengths:
-        raise ArgumentError("No `lengths` were given; say which lengths of words to prove it for, such as 1 to 50.")
-    if any(not 1 <= length <= LONGEST for length in lengths) or len(lengths) > MOST_LENGTHS:
-        raise ArgumentError(f"Lengths from 1 to {LONGEST} can be proved; got {min(lengths)} to {max(lengths)}.")
-    return sorted(set(lengths))

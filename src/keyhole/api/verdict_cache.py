@@ -3,14 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from hashlib import sha256
-from json import dumps, loads
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from keyhole import __version__
-from keyhole.files.atomic import write_file
 
 SEARCH = 4  # raised when the same question gets another answer than before
 
@@ -38,17 +35,3 @@ def _pieces(value: Any) -> Iterator[bytes]:
             yield from _pieces(getattr(value, part.name))
     else:
         yield repr(value).encode()
-
-
-def load_verdict(path: Path) -> dict[str, Any] | None:
-    """Return the verdict of an earlier call, lists as tuples; None where there is none that can be read."""
-    try:
-        verdict = loads(path.read_bytes())["verdict"]
-        return {name: tuple(value) if isinstance(value, list) else value for name, value in verdict.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def save_verdict(path: Path, verdict: dict[str, Any]) -> None:
-    """Write a verdict for later calls."""
-    write_file(path, f"{dumps({'keyhole': __version__, 'verdict': verdict}, indent=2)}\n".encode())

@@ -43,6 +43,8 @@ def certificate_of(
         )
     if sample is not None or held_out is not None:
         from keyhole.prover import evidence  # noqa: PLC0415  (only with a sample)
+        from keyhole.prover.sample.repeats import repeats_of  # noqa: PLC0415
+        from keyhole.prover.sample.sample_bound import held_out_bound  # noqa: PLC0415
 
         evidence.require_samples(model, sample, held_out, terms)
     watch(Progress(0, None, "reading off the function"))
@@ -86,5 +88,7 @@ def certificate_of(
         watch(Progress(5, None, "asking the sample"))
         shown = evidence.with_sample(shown, evaluator, sample, read.junta)
     if held_out is not None:
-        shown = evidence.with_held_out(shown, evaluator, held_out)
+        repeats = repeats_of(held_out[0], terms.law)
+        bound = held_out_bound(evaluator, held_out, terms.delta, repeats)
+        shown = replace(shown, held_out=bound, held_out_repeats=repeats)
     return replace(shown, seconds=monotonic() - began)

@@ -12,11 +12,9 @@ from keyhole.errors import DataError
 from keyhole.prover.certificate import ModelCertificate, NetworkFree, Terms
 from keyhole.prover.sample.repeats import LEVEL, repeats_of, shared_rows
 from keyhole.prover.sample.sample_bound import (
-    HeldOut,
     Identification,
     counts_of,
     half_held_out_bound,
-    held_out_bound,
     identify,
     law_doubt,
     occam_bound,
@@ -27,29 +25,28 @@ SEARCHED = 3  # positions of the juntas that are searched without a network, unl
 
 
 def require_samples(model: Tabulated, sample: Sample | None, held_out: Sample | None, terms: Terms) -> None:
-    """Refuse samples of another length or alphabet than the model's, and inputs set aside that were trained on."""
+    """Refuse empty samples, other lengths or alphabets than the model's, and inputs set aside that were trained on."""
     for given in (sample, held_out):
-        if given is not None:
-            _require_sample(given, model)
+        if given is None:
+            continue
+        inputs, labels = given
+        if not len(labels) or len(labels) != len(inputs):
+            raise DataError(
+                f"{len(inputs)} inputs came with {len(labels)} labels; give at least one, and a label each."
+            )
+        if inputs.shape[1] != model.tokens:
+            raise DataError(
+                f"The data have {inputs.shape[1]} positions, and the model reads {model.tokens}; give data of that "
+                "length."
+            )
+        low, high = int(inputs.min()), int(inputs.max())
+        if low < 0 or high >= model.symbols:
+            raise DataError(
+                f"The data hold the symbol {low if low < 0 else high}, and the model's alphabet runs from 0 to "
+                f"{model.symbols - 1}; give the data it was made for."
+            )
     if sample is not None and held_out is not None:
         require_apart(sample, held_out, terms)
-
-
-def _require_sample(sample: Sample, model: Tabulated) -> None:
-    """Refuse samples of another length or alphabet than the model's, and empty ones."""
-    inputs, labels = sample
-    if not len(labels) or len(labels) != len(inputs):
-        raise DataError(f"{len(inputs)} inputs came with {len(labels)} labels; give at least one, and a label each.")
-    if inputs.shape[1] != model.tokens:
-        raise DataError(
-            f"The data have {inputs.shape[1]} positions, and the model reads {model.tokens}; give data of that length."
-        )
-    low, high = int(inputs.min()), int(inputs.max())
-    if low < 0 or high >= model.symbols:
-        raise DataError(
-            f"The data hold the symbol {low if low < 0 else high}, and the model's alphabet runs from 0 to "
-            f"{model.symbols - 1}; give the data it was made for."
-        )
 
 
 def require_apart(sample: Sample, held_out: Sample, terms: Terms) -> None:
@@ -98,19 +95,14 @@ def with_sample(shown: ModelCertificate, evaluator: Evaluator, sample: Sample, g
     if shown.junta is None:
         return shown
     judged = occam_bound(shown.junta, sample, terms.occam_delta, repeats)
+    halves = [half_held_out_bound(*count, terms.delta) for count in counts_of(wrong, repeats)]
+    known = [half for half in halves if half is not None]
     return replace(
         shown,
         judgement=judged,
         identification=_identified(shown.junta, sample, among, shown, doubt),
-        held_out=_half(counts_of(wrong, repeats), terms.delta),
+        held_out=max(known, key=lambda half: half.bound) if len(known) == len(halves) else None,
     )
-
-
-def _half(counts: list[tuple[int, int]], delta: float) -> HeldOut | None:
-    """Return the bound that a half would have given, by the worse of the counts; none where one count has none."""
-    halves = [half_held_out_bound(samples, errors, delta) for samples, errors in counts]
-    known = [half for half in halves if half is not None]
-    return max(known, key=lambda half: half.bound) if len(known) == len(halves) else None
 
 
 def _identified(
@@ -124,10 +116,3 @@ def _identified(
     return (
         identification if identification.delta is None else replace(identification, delta=terms.delta)
     )  # what is left of kept sets
-
-
-def with_held_out(shown: ModelCertificate, evaluator: Evaluator, held_out: Sample) -> ModelCertificate:
-    """Add the bound from inputs set aside."""
-    repeats = repeats_of(held_out[0], shown.terms.law)
-    bound = held_out_bound(evaluator, held_out, shown.terms.delta, repeats)
-    return replace(shown, held_out=bound, held_out_repeats=repeats)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from keyhole.attention import Evaluator, Softmax, Tabulated, TabulatedHead, dense
+from keyhole.attention import Evaluator, Softmax, Tabulated, dense
 from keyhole.boolean import Junta, SymbolLaw, without_ignored
 from keyhole.boolean.fitting import Sample
 from keyhole.prover.certificate import ModelCertificate
@@ -69,12 +69,20 @@ def sink_projection(model: Tabulated, junta: Junta, law: SymbolLaw) -> Repair:
     others = np.setdiff1d(np.arange(model.tokens), junta.positions)
     if not len(others):
         return Repair("none", "every position is read; nothing was changed", model)
-    heads = tuple(_sunk(head, others, law) for head in model.heads)
+    heads = []
+    for head in model.heads:
+        temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
+        top = head.scores[others].max()
+        mass = np.exp((head.scores[others] - top) / temperature) * np.asarray(law.chances)
+        scores, values = head.scores.copy(), head.values.copy()
+        scores[others] = top + temperature * np.log(mass.sum() / len(others))
+        values[others] = np.einsum("ta,tak->k", mass / mass.sum(), head.values[others])
+        heads.append(replace(head, scores=scores, values=values))
     says = (
         f"The model was changed: its {len(others)} other positions are masked, and each head has one extra constant "
         "key and value, the mean of theirs."
     )
-    return Repair("sink projection", says, replace(model, heads=heads))
+    return Repair("sink projection", says, replace(model, heads=tuple(heads)))
 
 
 def projected_junta(evaluator: Evaluator, junta: Junta) -> Junta:
@@ -83,19 +91,10 @@ def projected_junta(evaluator: Evaluator, junta: Junta) -> Junta:
     return Junta(junta.positions, junta.symbols, majority_table(evaluator, background, junta.positions))
 
 
-def sharpened(model: Tabulated, factor: float = SHARPER) -> Repair:
+def sharpened(model: Tabulated) -> Repair:
     """The model with every score multiplied."""
-    heads = tuple(replace(head, scores=factor * head.scores, cls_score=factor * head.cls_score) for head in model.heads)
-    says = f"The model was changed: every query is {factor:g} times as long, so that attention is sharper."
+    heads = tuple(
+        replace(head, scores=SHARPER * head.scores, cls_score=SHARPER * head.cls_score) for head in model.heads
+    )
+    says = f"The model was changed: every query is {SHARPER:g} times as long, so that attention is sharper."
     return Repair("sharpening", says, replace(model, heads=heads))
-
-
-def _sunk(head: TabulatedHead, others: np.ndarray, law: SymbolLaw) -> TabulatedHead:
-    temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
-    top = head.scores[others].max()
-    mass = np.exp((head.scores[others] - top) / temperature) * np.asarray(law.chances)
-    share = mass / mass.sum()
-    scores, values = head.scores.copy(), head.values.copy()
-    scores[others] = top + temperature * np.log(mass.sum() / len(others))
-    values[others] = np.einsum("ta,tak->k", share, head.values[others])
-    return replace(head, scores=scores, values=values)

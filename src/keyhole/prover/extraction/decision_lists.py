@@ -15,7 +15,7 @@ from keyhole.arrays import Float
 from keyhole.attention import Softmax, Tabulated, TabulatedHead, from_terms, numbers_of
 from keyhole.boolean import SymbolLaw
 from keyhole.errors import AssumptionError
-from keyhole.rigorous import Enclosure, exactly, exponentials, total
+from keyhole.rigorous import exactly, exponentials, total
 
 TIMES = 600  # at which clocks are looked at, evenly in their logarithm
 BEYOND = 40.0  # in logarithms of time before the fastest clock: e^−40 of it is lost
@@ -89,7 +89,8 @@ def _read_head(tabulated: Tabulated, index: int, law: SymbolLaw, shown: int) -> 
     scores = numbers_of(head.scores) / head.normaliser.temperature
     own = float(numbers_of(head.cls_score)) / head.normaliser.temperature
     decides, own_decides = deciding_shares(scores, own, counts, np.array(law.chances))
-    answers = _answers(tabulated, index)
+    values = numbers_of(head.values)
+    answers = _answer_of(tabulated, index, values.reshape(-1, values.shape[-1])).reshape(values.shape[:2])
     places: list[int | None] = list(range(tabulated.tokens) if tabulated.positions is None else tabulated.positions)
     places += [None] * (tabulated.positions is not None)
     rings = [
@@ -110,7 +111,10 @@ def _read_head(tabulated: Tabulated, index: int, law: SymbolLaw, shown: int) -> 
         others_answer=(min(ring.answer for ring in rest), max(ring.answer for ring in rest)) if rest else None,
         spread=float(np.ptp(scores[counts > 0], axis=1).max(initial=0.0)),
         absent=ratio,
-        cuts=tuple(_cut(ratio, law, depth) for depth in DEPTHS),
+        cuts=tuple(
+            Cut(depth, each := cut_on_every_input(ratio, depth), min(each, cut_on_average(law, depth)))
+            for depth in DEPTHS
+        ),
         depth=_depth(ratio, law, SMALL),
     )
 
@@ -176,16 +180,10 @@ def absent_ratio(head: TabulatedHead, counts: np.ndarray) -> float:
     weights, top = counts[counts > 0].astype(np.float64), max(float(scores.max(initial=own)), own)
     ordered = np.sort(scores, axis=1)
     rates = [exponentials(column.tolist(), shift=top, temperature=temperature) for column in ordered.T]
-    least = _weighted(rates[0], weights)
-    above = exactly(0.0)
-    for column in rates[1:]:
-        above = above + _weighted(column, weights)
+    least, *others = (total(column * exactly(weights)) for column in rates)
+    above = sum(others, start=exactly(0.0))
     present = least + exponentials([own], shift=top, temperature=temperature)[0]
     return float(above.over(present).high) if float(present.low) > 0 else inf
-
-
-def _weighted(rates: Enclosure, weights: np.ndarray) -> Enclosure:
-    return total(rates * exactly(weights))
 
 
 def cut_on_every_input(ratio: float, depth: int) -> float:
@@ -201,12 +199,6 @@ def cut_on_every_input(ratio: float, depth: int) -> float:
     0.25
     """
     return 1.0 if ratio == inf else _power(Fraction(ratio) / (1 + Fraction(ratio)), depth)
-
-
-def _cut(ratio: float, law: SymbolLaw, depth: int) -> Cut:
-    """Both errors of a cut; what holds on every input holds on average too."""
-    every = cut_on_every_input(ratio, depth)
-    return Cut(depth, every, min(every, cut_on_average(law, depth)))
 
 
 def cut_on_average(law: SymbolLaw, depth: int) -> float:
@@ -246,15 +238,8 @@ def _depth(ratio: float, law: SymbolLaw, error: float) -> int | None:
     return depth if both <= error else depth + 1
 
 
-def _answers(tabulated: Tabulated, index: int) -> Float[np.ndarray, "rows A"]:
-    """The model's output where one pair takes all of this head's attention, and other heads give 0."""
-    values = numbers_of(tabulated.heads[index].values)
-    flat = values.reshape(-1, values.shape[-1])
-    return np.asarray(_answer_of(tabulated, index, flat)).reshape(values.shape[:2])
-
-
 def _answer_of(tabulated: Tabulated, index: int, values: np.ndarray) -> np.ndarray:
-    """The model's output for each row of values given by one head."""
+    """The model's output where one head gives a row of values, for each row, and other heads give 0."""
     parts = []
     for i, head in enumerate(tabulated.heads):
         given = values if i == index else np.zeros((len(values), numbers_of(head.cls_value).shape[0]))

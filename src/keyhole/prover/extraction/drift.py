@@ -5,7 +5,7 @@ terms cancel. Here the tables are made once more with a radius for every number,
 they may be off goes into every bound that follows: a proof is of the weights.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ def _drift(head: Head, table: TabulatedHead, embedding: Embedding, norm: Norm | 
             "certify its tables, as `tabulate` gives them."
         )
     query = _entered(exact(numbers_of(embedding.cls)), norm)
-    vector, score_shift = _folded(head.score, query)
+    vector, score_shift = folded(head.score, query, exact, lambda width: inverse(root(exact(width))))
     weight, bias = affine_of(head.value)
     maps = Ball(
         np.concatenate([vector.mid[:, None], weight.mid], axis=1),
@@ -117,25 +117,32 @@ def _entered(rows: Ball, norm: Norm | None) -> Ball:
     return norm(centred, norm.spread(centred))
 
 
-def _folded(score: Any, query: Ball) -> tuple[Ball, Ball]:
-    """The vector and the number with which a token's score is their product and sum."""
+def folded(
+    score: Any, query: Any, lift: Callable[[np.ndarray], Any], inverse_root: Callable[[float], Any]
+) -> tuple[Any, Any]:
+    """The vector and the number with which a token's score is their product and sum; `lift` makes balls of doubles."""
     if isinstance(score, DenseScore):
-        return exact(numbers_of(score.matrix)) @ query, exact(0.0)
-    asked, bias = affine_of(Affine(score.query, score.query_bias))
-    asked = (query @ asked + bias) * inverse(root(exact(float(score.query.shape[1]))))
-    key, key_bias = affine_of(Affine(score.key, score.key_bias))
-    return key @ asked, key_bias @ asked
+        return lift(numbers_of(score.matrix)) @ query, lift(np.zeros(()))
+    width = int(score.query.shape[1])
+    query_bias, key_bias = (
+        lift(np.zeros(width) if bias is None else numbers_of(bias)) for bias in (score.query_bias, score.key_bias)
+    )
+    asked = (query @ lift(numbers_of(score.query)) + query_bias) * inverse_root(float(width))
+    return lift(numbers_of(score.key)) @ asked, key_bias @ asked
+
+
+def rows_of(embedding: Embedding, start: int, stop: int, lift: Callable[[np.ndarray], Any]) -> Any:
+    """The rows of some positions, all symbols; the sum of a code and a token vector is not rounded."""
+    if not isinstance(embedding, AdditiveEmbedding):
+        return lift(numbers_of(embedding.rows(start, stop)).reshape(-1, embedding.width))
+    codes = numbers_of(embedding.positions.rows(start, stop, embedding.table))
+    codes = np.pad(codes, ((0, 0), (0, embedding.width - codes.shape[1])))
+    tokens = np.tile(numbers_of(embedding.table), (len(codes), 1))
+    return lift(np.repeat(codes, embedding.symbols, axis=0)) + lift(tokens)
 
 
 def _images(embedding: Embedding, start: int, stop: int, maps: Ball, norm: Norm | None) -> Ball:
     """The rows of some positions, all symbols, mapped."""
     if norm is None and isinstance(embedding, OneHotPairs):
         return maps[start * embedding.symbols : stop * embedding.symbols]
-    if isinstance(embedding, AdditiveEmbedding):  # the sum of code and token vector is rounded too
-        codes = numbers_of(embedding.positions.rows(start, stop, embedding.table))
-        codes = np.pad(codes, ((0, 0), (0, embedding.width - codes.shape[1])))
-        rows = exact(codes[:, None, :]) + exact(numbers_of(embedding.table)[None, :, :])
-    else:
-        rows = exact(numbers_of(embedding.rows(start, stop)))
-    flat = Ball(rows.mid.reshape(-1, embedding.width), rows.rad.reshape(-1, embedding.width))
-    return _entered(flat, norm) @ maps
+    return _entered(rows_of(embedding, start, stop, exact), norm) @ maps

@@ -65,21 +65,16 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
         nearer, moved = nearer_tables(tables)
         _require_safe(nearer)
         return CertifiableModel(nearer, moved, of_weights=False)
-    from keyhole.prover.extraction.drift import drifts_of, is_exact_enough  # noqa: PLC0415  (not of tables)
+    from keyhole.prover.extraction.drift import drifts_of, is_exact_enough, require_exact_enough  # noqa: PLC0415
 
+    given = in_format(model)
     if is_safe(tabulated):
-        drifts = drifts_of(in_format(model), tabulated)
+        drifts = drifts_of(given, tabulated)
         if is_exact_enough(drifts, tabulated):
             return CertifiableModel(tabulated, drifts)
-    return _in_more_bits(in_format(model), tabulated)
-
-
-def _in_more_bits(model: Model, tabulated: Tabulated) -> CertifiableModel:
-    """A model whose tables in doubles say too little, by way of tables in as many bits as it takes."""
-    from keyhole.prover.extraction.drift import drifts_of, require_exact_enough  # noqa: PLC0415  (hardly ever)
     from keyhole.prover.extraction.exact_tables import exact_tables  # noqa: PLC0415  (hardly ever)
 
-    tables, drifts = exact_tables(model, tabulated) or (tabulated, drifts_of(model, tabulated))
+    tables, drifts = exact_tables(given, tabulated) or (tabulated, drifts_of(given, tabulated))
     _require_safe(tables)
     require_exact_enough(drifts, tables)
     return CertifiableModel(tables, drifts)
