@@ -39,8 +39,6 @@ class UnitClass:
 class LeastNorm:
     """A representation of least norm, and the lower bound that its dual proves for the class."""
 
-    attention: Attention
-    demand: Demand
     norm: float  # Σ|w_j| of the units below, as computed; in units of 1/(1 − γ) for one head with equal attention
     lower: float  # no layer of the class has less; rounded down
     units: Float[np.ndarray, "k s1"]  # c, e_1 … e_s of each unit
@@ -90,8 +88,6 @@ def least_norm(truths: np.ndarray, attention: Attention = "equal", demand: Deman
     if demand != "margin":  # solved for again on the columns in use, to the last digits
         weights = np.linalg.lstsq(columns[units].T, target, rcond=None)[0]
     return LeastNorm(
-        attention=attention,
-        demand=demand,
         norm=float(np.abs(weights).sum()),
         lower=_proved(known, target, dual, demand),
         units=known.numerators[units] / known.denominator,

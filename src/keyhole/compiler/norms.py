@@ -55,22 +55,19 @@ def logit_range(plan: Plan) -> float:
 
 
 def _head_norms(plan: Plan, head: HeadPlan) -> HeadNorms:
-    """M = q x_CLSᵀ has rank one, and x_CLS is a unit vector."""
-    size, absolute = _key_norms(plan, head)
+    """M = q x_CLSᵀ has rank one, and x_CLS is a unit vector.
+
+    Logits off the relevant positions count once for every coordinate of q that holds them.
+    """
+    q, rest = plan.layout.key_entries(plan.function.positions, head), np.ravel(head.rest_logits)
+    size, absolute = float(np.linalg.norm(q)), float(np.abs(q).sum())
+    if plan.layout.orthogonal and rest.any():  # of codes: what other positions get follows from q
+        each = 1 if isinstance(head.rest_logits, np.ndarray) else _others(plan)
+        count = each * (2 if plan.layout.names_position else 1)
+        size = hypot(size, sqrt(count) * float(np.linalg.norm(rest)))
+        absolute += count * float(np.abs(rest).sum())
     score = MatrixNorms(plan.dimension, plan.dimension, size, size, size, absolute, absolute)
     return HeadNorms(score, _value_norms(plan, head), query=size)
-
-
-def _key_norms(plan: Plan, head: HeadPlan) -> tuple[float, float]:
-    """‖q‖₂ and ‖q‖₁; logits off the relevant positions count once for every coordinate that holds them."""
-    q = plan.layout.key_entries(plan.function.positions, head)
-    size, absolute = float(np.linalg.norm(q)), float(np.abs(q).sum())
-    rest = np.ravel(head.rest_logits)
-    if not plan.layout.orthogonal or not rest.any():  # codes: what other positions get follows from q
-        return size, absolute
-    each = 1 if isinstance(head.rest_logits, np.ndarray) else _others(plan)
-    count = each * (2 if plan.layout.names_position else 1)
-    return hypot(size, sqrt(count) * float(np.linalg.norm(rest))), absolute + count * float(np.abs(rest).sum())
 
 
 def _value_norms(plan: Plan, head: HeadPlan) -> MatrixNorms:

@@ -32,7 +32,7 @@ def test_at_the_truth_it_is_the_posterior_mean():
     """With γ and σ²/τ² of the process, the loss is that of conditional-mean attention with its own kernel."""
     model = TASK.model
     tokens = model.sample(3, 5, 0).tokens
-    keys, values = model.split(tokens)
+    keys, values = np.split(tokens, [model.key_width], axis=2)
     missed = [
         values[i, -1] - embed_mean(model.kernel, keys[i, :-1], values[i, :-1], ridge=model.ridge).mean(keys[i, -1:])[0]
         for i in range(3)

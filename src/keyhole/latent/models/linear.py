@@ -15,26 +15,8 @@ from keyhole.latent.inference.predictions import is_constant, reached_rates, shr
 from keyhole.latent.inference.problem import Prediction, Regression, Settings
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.kernels import linear_kernel
-from keyhole.latent.models.base import Draw, Rng, Tokens, require_sizes
 from keyhole.latent.models.registry import register_model
 from keyhole.latent.models.with_keys import ModelWithKeys, require_widths
-
-
-@dataclass(frozen=True)
-class LinearPosterior:
-    """The slopes z of each sequence: rows independent, N(mean, covariance)."""
-
-    mean_slope: Float[Any, "n k d"]
-    covariance: Float[Any, "n d d"]  # of each row of z
-    noise_variance: float
-
-    def mean(self, queries: Float[Any, "q d"]) -> Float[Any, "n q k"]:
-        """E[v | q, context] for every query."""
-        return np.einsum("nkd,qd->nqk", self.mean_slope, queries)
-
-    def variance(self, queries: Float[Any, "q d"]) -> Float[Any, "n q"]:
-        """Var(v_j | q, context) of each coordinate, noise included."""
-        return self.noise_variance + np.einsum("qd,nde,qe->nq", queries, self.covariance, queries)
 
 
 @dataclass(frozen=True)
@@ -62,31 +44,6 @@ class LinearRegression(ModelWithKeys):
     def draw_keys(self, count: int, rng: np.random.Generator) -> Float[Any, "count d"]:
         """Standard normal vectors."""
         return rng.normal(size=(count, self.key_width))
-
-    def sample(self, n: int, length: int, rng: Rng) -> Draw:
-        """Draw slopes (n, k, d), then keys and values."""
-        require_sizes(n, length)
-        stream = np.random.default_rng(rng)
-        slopes = np.sqrt(self.prior_variance) * stream.normal(size=(n, self.value_width, self.key_width))
-        keys = stream.normal(size=(n, length, self.key_width))
-        noise = np.sqrt(self.noise_variance) * stream.normal(size=(n, length, self.value_width))
-        values = np.einsum("nkd,ntd->ntk", slopes, keys) + noise
-        return Draw(np.concatenate([keys, values], axis=2), slopes)
-
-    def posterior(self, tokens: Tokens) -> LinearPosterior:
-        """Slopes of mean VᵀK(KᵀK + λI)⁻¹ and covariance σ²(KᵀK + λI)⁻¹ per row.
-
-        >>> tokens = np.array([[[1.0, 1.0], [2.0, 2.0], [3.0, 2.0]]])
-        >>> posterior = LinearRegression(1, 1, 1.0, 0.5).posterior(tokens)
-        >>> posterior.mean(np.array([[2.0]])).round(7).tolist(), posterior.variance(np.array([[2.0]])).round(7).tolist()
-        ([[[1.5172414]]], [[0.637931]])
-        """
-        keys, values = self.split(tokens)
-        gram, cross = np.einsum("ntd,nte->nde", keys, keys), np.einsum("ntd,ntk->ndk", keys, values)
-        inverse = np.linalg.inv(gram + self.ridge * np.eye(self.key_width))
-        return LinearPosterior(
-            np.einsum("ndk,nde->nke", cross, inverse), self.noise_variance * inverse, self.noise_variance
-        )
 
     def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
         """Predict each kind of attention at normal keys."""

@@ -19,30 +19,14 @@ from keyhole.latent.inference.harmonics import SMALLEST, effective_dimension, ei
 from keyhole.latent.inference.predictions import is_constant
 from keyhole.latent.inference.problem import Prediction, Regression, Settings
 from keyhole.latent.inference.schedules import vanishing_bandwidth, vanishing_rate
-from keyhole.latent.kernels import Gaussian, Kernel, MeanEmbedding, embed_mean, sphere_kernel
-from keyhole.latent.models.base import Draw, Rng, Tokens, require_sizes
+from keyhole.latent.kernels import Gaussian, Kernel, sphere_kernel
+from keyhole.latent.models.base import Draw, Rng, require_sizes
 from keyhole.latent.models.registry import register_model
 from keyhole.latent.models.with_keys import ModelWithKeys, require_widths
 
 MOST_JOINT = 4096  # a process is drawn by a Cholesky factor of its T × T covariance: 4096 take a second and 128 MB
 ON_SPHERE = ("exponential", "gaussian")  # one kernel at equal γ: ‖a − b‖² = 2 − 2aᵀb there
 WHOLE = 1e-9  # relative: a few hundred terms, each from Bessel functions good to twelve digits
-
-
-@dataclass(frozen=True)
-class ProcessPosterior:
-    """A Gaussian law on functions per sequence."""
-
-    contexts: tuple[MeanEmbedding, ...]
-    noise_variance: float
-
-    def mean(self, queries: Float[Any, "q d"]) -> Float[Any, "n q k"]:
-        """E[v | q, context] for every query."""
-        return np.stack([context.mean(queries) for context in self.contexts])
-
-    def variance(self, queries: Float[Any, "q d"]) -> Float[Any, "n q"]:
-        """Var(v_j | q, context) of each coordinate, noise included."""
-        return np.stack([context.variance(queries, noise=self.noise_variance) for context in self.contexts])
 
 
 @dataclass(frozen=True)
@@ -95,12 +79,6 @@ class SphereProcess(ModelWithKeys):
         )
         noise = np.sqrt(self.noise_variance) * stream.normal(size=truth.shape)
         return Draw(np.concatenate([keys, truth + noise], axis=2), truth)
-
-    def posterior(self, tokens: Tokens) -> ProcessPosterior:
-        """Conditional-mean attention with ridge σ²/τ², for each sequence."""
-        keys, values = self.split(tokens)
-        contexts = (embed_mean(self.kernel, k, v, ridge=self.ridge) for k, v in zip(keys, values, strict=True))
-        return ProcessPosterior(tuple(contexts), self.noise_variance)
 
     def energies(self) -> Energies:
         """The energies of a draw of the process, in expectation: kτ² N(d, ℓ) μ_ℓ; they sum to kτ².

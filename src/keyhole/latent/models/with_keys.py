@@ -10,7 +10,6 @@ from keyhole.errors import AssumptionError
 from keyhole.latent.inference.problem import Context, Posterior, Prediction, Regression, Settings
 from keyhole.latent.inference.smoothers import prior_at
 from keyhole.latent.kernels import factor
-from keyhole.latent.models.base import Tokens, require_vectors
 
 QUERIES = 32  # of each context
 
@@ -65,11 +64,6 @@ class ModelWithKeys(ABC):
     def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:  # noqa: ARG002  (models override it)
         """Nothing exact is known."""
         return Prediction()
-
-    def split(self, tokens: Tokens) -> tuple[Float[Any, "n T d"], Float[Any, "n T k"]]:
-        """Keys and values of tokens that hold them side by side."""
-        require_vectors(tokens, self.key_width + self.value_width)
-        return tokens[:, :, : self.key_width], tokens[:, :, self.key_width :]
 
 
 def require_widths(key_width: int, value_width: int, *, least: int) -> None:
