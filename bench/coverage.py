@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keyhole.sweeps.thresholds import Adaptive, Design, Threshold, estimate_threshold
+from keyhole.sweeps.thresholds import Design, Threshold, estimate_threshold
 from keyhole.sweeps.thresholds.schedule import Size, training_counts
 
 Curve = Callable[[float], float]
@@ -73,10 +73,10 @@ def total(tally: dict[Size, tuple[int, int]]) -> int:
 
 def told(
     design: Design, tallies: list[dict[Size, tuple[int, int]]]
-) -> list[tuple[Adaptive, dict[Size, tuple[int, int]]]]:
+) -> list[tuple[Design, dict[Size, tuple[int, int]]]]:
     """The schedule of each context, which knows what was found at the others, and what was found at this one."""
     others = [tallies[:place] + tallies[place + 1 :] for place in range(len(tallies))]
-    return [(Adaptive(design).beside(tally, each), tally) for each, tally in zip(others, tallies, strict=True)]
+    return [(design.beside(tally, each), tally) for each, tally in zip(others, tallies, strict=True)]
 
 
 class Seen(NamedTuple):

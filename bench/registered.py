@@ -28,7 +28,7 @@ from keyhole.sweeps import Execution
 from keyhole.sweeps.laws import Array, naming_rates
 from keyhole.sweeps.plans import read_plan
 from keyhole.sweeps.plans.rows import rows_path
-from keyhole.sweeps.thresholds import Adaptive
+from keyhole.sweeps.thresholds import Design
 
 FOLDER = Path(__file__).parents[1] / "data" / "registered"
 LOW, RISE = 45.0, 6.0  # m* at the shortest context, and its rise to the longest; only the rise matters
@@ -55,8 +55,8 @@ def print_power(folder: Path, draws: int, seed: int) -> None:
     """How often each law would be named, sweep by sweep of the plan."""
     plan = read_plan(folder / "plan.toml")
     for name, one in plan.sweeps.items():
-        assert isinstance(one.schedule, Adaptive)
-        error = log1p(one.schedule.design.precision) / NormalDist().inv_cdf((1 + one.confidence) / 2)
+        assert isinstance(one.schedule, Design)
+        error = log1p(one.schedule.precision) / NormalDist().inv_cdf((1 + one.confidence) / 2)
         contexts = np.array(one.contexts, dtype=float)
         print(f"\n{name}: T = {contexts[0]:.0f} … {contexts[-1]:.0f}, error {error:.1%} a point, {draws} data sets")
         for truth, values in curves(contexts).items():

@@ -13,7 +13,7 @@ from scipy.stats import fisher_exact
 import keyhole
 from keyhole.sweeps.plans import Plan, write_plan
 from keyhole.sweeps.runs import Store
-from keyhole.sweeps.thresholds import Adaptive, Design, SweepPlan
+from keyhole.sweeps.thresholds import Design, SweepPlan
 from keyhole.training.learners import learner_named
 from keyhole.training.task import SparseTask
 
@@ -120,7 +120,7 @@ def test_the_table_of_laws_counts_right_and_wrong():
 def test_the_outside_fit_reads_finished_contexts_only(tmp_path, capsys):
     """Of three contexts one lacks its last row and one has none: only the first is fitted, and the others are named."""
     bench = runpy.run_path(str(BENCH / "registered.py"))
-    design = Adaptive(Design(budget=24, widths="apart"))
+    design = Design(budget=24, widths="apart")
     plan = Plan({"and": SweepPlan(SparseTask("and:2"), learner_named("elimination"), (6, 12, 24), design)})
     (tmp_path / "plan.toml").write_text(write_plan(plan), "utf8")
     made = keyhole.run_plan(plan, data=tmp_path, execution=keyhole.Execution(tmp_path / "store", workers=0))

@@ -6,16 +6,16 @@ compares their shares of successes.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
 from keyhole.show.answer import Show
-from keyhole.sweeps.runs import RunResult, RunSummary, Store
+from keyhole.sweeps.runs import RunSummary, Store
 
 LEVEL = 0.05  # the chance of a false alarm over all cells
 Counts = tuple[int, int]  # successes, runs
@@ -112,7 +112,7 @@ def compare_runs(other: str | Path, *, store: str | Path | None = None, level: f
         raise ArgumentError(f"The store {str(other)!r} was to be compared with itself; name another.")
     with Store(folders[0], create=False) as first, Store(folders[1], create=False) as second:
         ours, theirs = _by_cell(first), _by_cell(second)
-        keys = sorted(ours.keys() & theirs.keys(), key=lambda key: _order(ours[key][0]))
+        keys = [key for key in ours if key in theirs]
         shared = [{row.identity for row in ours[key]} & {row.identity for row in theirs[key]} for key in keys]
         unequal = [_unequal(first, second, sorted(names)) for names in shared]
     p_values = [
@@ -143,7 +143,7 @@ def holm(p_values: Sequence[float | None], level: float) -> list[bool]:
 
 
 def _by_cell(store: Store) -> dict[str, list[RunSummary]]:
-    """The runs of a store by all that decides them but their seeds."""
+    """The runs of a store by all that decides them but their seeds, in the order of the store."""
     rows = store.rows()
     asked = store.configurations([row.identity for row in rows])
     cells: dict[str, list[RunSummary]] = {}
@@ -153,18 +153,13 @@ def _by_cell(store: Store) -> dict[str, list[RunSummary]]:
     return cells
 
 
-def _order(row: RunSummary) -> tuple[str, str, int, int]:
-    return row.task, row.learner, row.context, row.samples or 0
-
-
 def _unequal(first: Store, second: Store, names: Sequence[str]) -> int:
     """Count the runs that both hold and that came out otherwise; only the time they took may differ."""
-    ours, theirs = first.results(names), second.results(names)
-    return sum(_outcome(ours[name]) != _outcome(theirs[name]) for name in names)
-
-
-def _outcome(result: RunResult) -> Mapping[str, Any]:
-    return {name: value for name, value in result.record().items() if name != "seconds"}
+    ours, theirs = (
+        {name: result.record() | {"seconds": 0.0} for name, result in store.results(names).items()}
+        for store in (first, second)
+    )
+    return sum(ours[name] != theirs[name] for name in names)
 
 
 def _counts(rows: Sequence[RunSummary]) -> Counts:

@@ -25,7 +25,7 @@ from keyhole.sweeps.laws import (
     trivial_accuracy,
 )
 from keyhole.sweeps.runs import SUCCESS, Store, require_learnable
-from keyhole.sweeps.thresholds import Adaptive, Online, Sweep, SweepPlan, sweep, sweep_by_steps
+from keyhole.sweeps.thresholds import Design, Online, Sweep, SweepPlan, sweep, sweep_by_steps
 from keyhole.training import SparseTask, Task
 from keyhole.training.learners import (
     PRESET_DISTRIBUTIONS,
@@ -147,7 +147,7 @@ def answer_of(by: str, swept: Sweep, growth_laws: Sequence[GrowthLaw]) -> Sample
         other_versions=swept.other_versions,
         trivial_accuracy=trivial_accuracy(task),
         trivial_remedy=_trivial_remedy(task),
-        coverage=schedule.design.coverage(len(plan.contexts)) if isinstance(schedule, Adaptive) else None,
+        coverage=schedule.coverage(len(plan.contexts)) if isinstance(schedule, Design) else None,
         sweep=swept,
         compared=tuple(law.name for law in growth_laws),
     )

@@ -162,7 +162,13 @@ class SampleComplexity(Result):
             show.line("Growth: laws are compared from four contexts on, three of them bounded on both sides.")
         for other in self.beside:
             _say_better(self, other, show)
-        _say_certified(self.certificates, show)
+        if certificates := self.certificates:
+            statuses = [each.status for each in certificates]
+            show.line(
+                f"Of {counted(len(certificates), 'successful run')} {sum(each.clean for each in certificates)} made no "
+                f"error on 100,000 fresh inputs; {statuses.count('PROVED')} proved equal to the function read off, "
+                f"{statuses.count('COUNTEREXAMPLE')} refuted."
+            )
         show.line(f"{counted(self.runs, 'run')} ({self.made:,} new) in {self.seconds:.1f} s")
         if show.verbose:
             for each in every:
@@ -218,22 +224,6 @@ class SampleComplexity(Result):
 
 HEADS = ("T", "m*", "floor", "runs", "not fitted")
 ONLINE = ("T", "runs", "successes", "median steps", "samples")
-
-
-def ratios(one: SampleComplexity, other: SampleComplexity) -> tuple[Ratio, ...]:
-    """Return how many times as many samples one learner needs as another, at each context, with an interval.
-
-    Statement  With intervals of confidence c for both m*, the ratio lies between low/high' and high/low' with
-               probability at least 1 − 2(1 − c).
-    Proof      It does where both intervals hold; each fails with probability at most 1 − c.
-    """
-    theirs = {threshold.context: threshold for threshold in other.thresholds}
-    rows = []
-    for mine in one.thresholds:
-        if (against := theirs.get(mine.context)) is not None:
-            parts = ((mine.m, against.m), (mine.low, against.high), (mine.high, against.low))
-            rows.append(Ratio(mine.context, *(None if a is None or not b else a / b for a, b in parts)))
-    return tuple(rows)
 
 
 def threshold_rows(answer: SampleComplexity) -> list[tuple[str, ...]]:
@@ -317,18 +307,6 @@ def _say_better(answer: SampleComplexity, other: SampleComplexity, show: Show) -
         show.line(f"{other.by} needs fewer samples than {answer.by} at every context.")
     else:
         show.line(f"Which of {answer.by} and {other.by} needs fewer samples is undecided.")
-
-
-def _say_certified(certificates: tuple[RunCertificate, ...], show: Show) -> None:
-    if not certificates:
-        return
-    proved = sum(each.status == "PROVED" for each in certificates)
-    refuted = sum(each.status == "COUNTEREXAMPLE" for each in certificates)
-    clean = sum(each.clean for each in certificates)
-    show.line(
-        f"Of {counted(len(certificates), 'successful run')} {clean} made no error on 100,000 fresh inputs; {proved} "
-        f"proved equal to the function read off, {refuted} refuted."
-    )
 
 
 def _say_more(answer: SampleComplexity, show: Show) -> None:

@@ -92,7 +92,10 @@ class Trained(Result):
         every = 1 if show.verbose else -(-len(self.frames) // SHOWN)
         show.table(
             dict.fromkeys(COLUMNS.values(), ">"),
-            [[_reading(name, frame.readings[name]) for name in COLUMNS] for frame in self.frames[::-every][::-1]],
+            [
+                [(percent if name in SHARES else "{:.4g}".format)(frame.readings[name]) for name in COLUMNS]
+                for frame in self.frames[::-every][::-1]
+            ],
         )
         show.line(f"The store keeps the run and its weights: {self.run.identity[:IDENTITY]}.")
         if show.verbose:
@@ -154,10 +157,6 @@ def train(
     start, *others = frames
     began = "compiled" if one.name == "started:compiled" else "random"
     return Trained(row, made.positions, made.function, began, start.attention, tuple(others))
-
-
-def _reading(name: str, value: float) -> str:
-    return percent(value) if name in SHARES else f"{value:.4g}"
 
 
 def mean_attention(model: Model, inputs: np.ndarray) -> Shares:

@@ -2,7 +2,6 @@
 
 import io
 import sys
-from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -61,7 +60,11 @@ class Commands(TyperGroup):
         """Read the words before the command."""
         try:
             with one_sentence():
-                _refuse_blanks(words[1] if len(words) > 1 else more.get("args", ()))
+                for option, value in pairwise(words[1] if len(words) > 1 else more.get("args", ())):
+                    if option.startswith("-") and not value.strip():  # an empty path would be the current folder
+                        raise ArgumentError(
+                            f"{option} was given an empty word; write something there, or leave the option out."
+                        )
                 return super().make_context(*words, **more)
         except Misuse as error:
             if type(error).__name__ == "NoArgsIsHelpError":  # no words at all are a call for help
@@ -99,13 +102,6 @@ def load_command(name: str) -> Any:
     else:
         parent.command(name)(command)
     return typer.main.get_group(parent).commands[name]
-
-
-def _refuse_blanks(words: Sequence[str]) -> None:
-    """Refuse an option whose value is blank: an empty path would be the current folder."""
-    for option, value in pairwise(words):
-        if option.startswith("-") and not value.strip():
-            raise ArgumentError(f"{option} was given an empty word; write something there, or leave the option out.")
 
 
 def _refused(error: Any, command: str | None = None) -> typer.Exit:

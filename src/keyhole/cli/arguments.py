@@ -1,4 +1,4 @@
-"""An option that commands share, and how arguments are spelled: 1e6, 25,50,100 or 25..800, and paths."""
+"""Options that commands share, and how arguments are spelled: 1e6, 25,50,100 or 25..800, and paths."""
 
 import re
 from pathlib import Path
@@ -112,3 +112,6 @@ def _doublings(first: int, last: int, text: str) -> list[int]:
 
 
 Seed = Annotated[int, typer.Option(help="Seeds every random draw.", min=0)]
+Store = Annotated[
+    Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
+]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, counts, file_place
+from keyhole.cli.arguments import Store, count, counts, file_place
 from keyhole.errors import ArgumentError
 
 FUNCTION = "A function, such as and:3, parity:3, majority:5 or 'x1 & x2': the norms are those of its compiled head."
@@ -35,9 +35,7 @@ def bound_command(
     measured: Annotated[
         bool, typer.Option("--measured", help="The norms of --norms were measured after training, which costs more.")
     ] = False,
-    store: Annotated[
-        Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
-    ] = None,
+    store: Store = None,
     out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
 ) -> object:
     """Bound the gap between training and test loss after M samples, by every theorem that applies to the norms.

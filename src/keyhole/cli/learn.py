@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import counts, file_place, folder_place, names, settings
+from keyhole.cli.arguments import Store, counts, file_place, folder_place, names, settings
 from keyhole.cli.exit_codes import INTERRUPTED
 from keyhole.cli.printing import written
 from keyhole.errors import KeyholeError
@@ -40,9 +40,6 @@ OUT = "Write the chief figure (.html, .svg, .pdf, .png, .csv), the answer (.json
 DATA = "Tables of finished rows: put into the store first, and written while runs are made."
 
 Workers = Annotated[int | None, typer.Option(help=WORKERS, metavar="N", min=0, show_default=False)]
-Store = Annotated[
-    Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
-]
 Out = Annotated[Path | None, typer.Option(help=OUT, metavar="PATH")]
 
 

@@ -5,17 +5,13 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import counts, file_place
+from keyhole.cli.arguments import Store, counts, file_place
 from keyhole.cli.printing import written
 from keyhole.errors import ArgumentError
 
 Task = Annotated[str, typer.Option("--task", help="Only runs of this task, such as and:3.", metavar="NAME")]
 Learner = Annotated[str, typer.Option("--learner", help="Only runs of this learner.", metavar="NAME")]
 Context = Annotated[str, typer.Option("--context", help="Only these contexts, as in 25..800.", metavar="LIST")]
-Folder = Annotated[
-    Path | None,
-    typer.Option("--store", help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
-]
 CURVES = "Draw its readings (loss, accuracy, attention, Fourier weight) by step: .html, .svg, .pdf, .png or .csv."
 
 runs_app = typer.Typer(no_args_is_help=True)
@@ -40,7 +36,7 @@ def list_command(
     task: Task = "",
     learner: Learner = "",
     context: Context = "",
-    store: Folder = None,
+    store: Store = None,
 ) -> object:
     """List the finished runs, one on a line.
 
@@ -56,7 +52,7 @@ def list_command(
 @runs_app.command("show")
 def show_command(
     run: Annotated[str, typer.Argument(help="Its name, or as much of it as no other run has.")],
-    store: Folder = None,
+    store: Store = None,
     out: Annotated[Path | None, typer.Option("--out", help=CURVES, metavar="FILE", parser=file_place)] = None,
 ) -> object:
     """Show one run: its result, and with -v its settings and the versions it was computed with.
@@ -81,7 +77,7 @@ def export_command(
     task: Task = "",
     learner: Learner = "",
     context: Context = "",
-    store: Folder = None,
+    store: Store = None,
 ) -> None:
     """Write the runs as a table for other programs, with every setting of task and learner.
 
@@ -100,7 +96,7 @@ def export_command(
 @runs_app.command("compare")
 def compare_command(
     other: Annotated[Path, typer.Argument(help="Folder of the other store.", metavar="DIR")],
-    store: Folder = None,
+    store: Store = None,
 ) -> object:
     """Set the runs of two stores beside each other, cell by cell; exit code 1 where some cell differs.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import file_place, settings
+from keyhole.cli.arguments import Store, file_place, settings
 
 EXAMPLES = """
 Examples:
@@ -24,7 +24,6 @@ LEARNER = (
     "function itself. Does training keep them?"
 )
 SET = "Settings of the inputs and of the transformer: law=balanced,width=32,heads=2."
-STORE = "Folder of the runs; KEYHOLE_HOME or .keyhole, if not given."
 OUT = "Write the course as a figure (.svg, .pdf, .png, .html) or the answer (.json, .txt)."
 
 
@@ -36,7 +35,7 @@ def train_command(
     learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "transformer",
     set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
     seed: Annotated[int, typer.Option(help="Draws positions, samples and weights.", min=0)] = 0,
-    store: Annotated[Path | None, typer.Option(help=STORE, metavar="DIR")] = None,
+    store: Store = None,
     frames: Annotated[bool, typer.Option("--frames", help="Print every frame as a line of JSON, as it comes.")] = False,
     out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
 ) -> object:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.thresholds import BUDGET, LARGEST, Adaptive, Design, Grid, Online, Rounds, SweepPlan
+from keyhole.sweeps.thresholds import BUDGET, LARGEST, Design, Grid, Online, Rounds, SweepPlan
 from keyhole.training import Task
 from keyhole.training.learners import Learner
 
@@ -56,9 +56,7 @@ class Schedule:
             return Online(SEEDS if self.seeds is None else self.seeds)
         if self.samples:
             return Grid(tuple(sorted(set(self.samples))), SEEDS if self.seeds is None else self.seeds)
-        return Adaptive(
-            Design(self.quantile, self.precision, self.confidence, largest=self.largest, budget=self.budget)
-        )
+        return Design(self.quantile, self.precision, self.confidence, largest=self.largest, budget=self.budget)
 
     def plan(self, task: Task, learner: Learner, contexts: tuple[int, ...]) -> SweepPlan:
         """Return the sweep of a learner."""

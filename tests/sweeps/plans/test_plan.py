@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from keyhole.errors import ArgumentError, KeyholeError
 from keyhole.sweeps.plans import Plan, read_plan, write_plan
 from keyhole.sweeps.plans.plan import plan_from_record
-from keyhole.sweeps.thresholds import Adaptive, Design, Grid, Online, SweepPlan
+from keyhole.sweeps.thresholds import Design, Grid, Online, SweepPlan
 from keyhole.training.learners import learner_named, transformer_with_preset
 from keyhole.training.learners.scikit import Estimator
 from keyhole.training.task import SparseTask
@@ -23,7 +23,7 @@ LEARNERS = [
     learner_named("elimination"),
     Estimator("tree", (("max_depth", None), ("min_samples_leaf", 2))),
 ]
-SCHEDULES = [Adaptive(Design(precision=0.12, budget=60)), Grid((10, 20), 3), Online(4)]
+SCHEDULES = [Design(precision=0.12, budget=60), Grid((10, 20), 3), Online(4)]
 DATA = Path(__file__).parents[3] / "data"
 DOUBLED = tuple(25 * 2**i for i in range(10))
 
@@ -47,7 +47,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path, learner, schedule):
 
 def test_widths_that_are_apart_may_be_named_or_left_out(tmp_path):
     """Both are the plan that was written before there were shared ones, with its hash; another word is refused."""
-    apart = plan_of(LEARNERS[2], Adaptive(Design(precision=0.12, budget=60, widths="apart")))
+    apart = plan_of(LEARNERS[2], Design(precision=0.12, budget=60, widths="apart"))
     text, path = write_plan(plan_of(LEARNERS[2])), tmp_path / "plan.toml"
     assert 'widths = "shared"\n' in text
     for line in ('widths = "apart"\n', ""):

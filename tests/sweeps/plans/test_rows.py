@@ -12,13 +12,13 @@ from keyhole.sweeps.laws import LAWS, naming_rates
 from keyhole.sweeps.plans import Plan, export_rows, import_rows, predict_longest, read_plan, write_plan
 from keyhole.sweeps.plans.rows import rows_path
 from keyhole.sweeps.runs import Execution, Store
-from keyhole.sweeps.thresholds import Adaptive, Design, Grid, SweepPlan, Threshold, replay
+from keyhole.sweeps.thresholds import Design, Grid, SweepPlan, Threshold, replay
 from keyhole.training.learners import learner_named
 from keyhole.training.task import SparseTask
 
 EXACT = learner_named("elimination")
-SWEEP = SweepPlan(SparseTask("and:2"), EXACT, (6, 12), Adaptive(Design(budget=24)), first_seed=50)
-APART = Adaptive(Design(budget=24, widths="apart"))
+SWEEP = SweepPlan(SparseTask("and:2"), EXACT, (6, 12), Design(budget=24), first_seed=50)
+APART = Design(budget=24, widths="apart")
 PLAN = Plan({"and by elimination": SWEEP}, title="two conjunctions")
 PATH = "and-by-elimination.csv"
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.thresholds.design import Design
 from keyhole.sweeps.thresholds.psychometric import WidthPrior, fit_curves
-from keyhole.sweeps.thresholds.schedule import Adaptive
 from keyhole.sweeps.thresholds.threshold import estimate_threshold
 
 from helpers.threshold_fakes import logistic, weibull
@@ -94,7 +93,7 @@ def swept_together(curves, rng):
 
     def told():
         places = range(len(tallies))
-        return [Adaptive().beside(tallies[place], tallies[:place] + tallies[place + 1 :]) for place in places]
+        return [Design().beside(tallies[place], tallies[:place] + tallies[place + 1 :]) for place in places]
 
     while any(chosen := [schedule.next_round(tally) for schedule, tally in zip(told(), tallies, strict=True)]):
         for curve, tally, sizes in zip(curves, tallies, chosen, strict=True):
@@ -180,21 +179,21 @@ def test_where_the_width_is_told_the_interval_is_that_of_the_likelihood_and_wide
     for end, before in ((reported.low, plain.low), (reported.high, plain.high)):
         assert log(end) - fit.peak == pytest.approx(factor * (log(before) - fit.peak))
     width = reported.high / reported.m - 1  # what is reported is what ends the rounds
-    assert not replace(DESIGN, precision=width * 1.001).next_round(counts, TOLD)
-    assert replace(DESIGN, precision=width * 0.999).next_round(counts, TOLD)
+    assert not replace(DESIGN, precision=width * 1.001, prior=TOLD).next_round(counts)
+    assert replace(DESIGN, precision=width * 0.999, prior=TOLD).next_round(counts)
 
 
 def test_where_the_width_is_told_the_last_rounds_are_small():
     """As many runs as are wanted, from six to a batch; fewer than 36 runs do not end the rounds."""
     counts = {30: (0, 12), 45: (2, 12), 60: (6, 12), 90: (12, 12)}
-    widths = [replace(DESIGN, precision=p, batch=40) for p in (0.02, 0.1, 0.13, 0.9)]
-    wanted = [sum(design.next_round(counts, TOLD).values()) for design in widths]
+    widths = [replace(DESIGN, precision=p, batch=40, prior=TOLD) for p in (0.02, 0.1, 0.13, 0.9)]
+    wanted = [sum(design.next_round(counts).values()) for design in widths]
     assert wanted[0] == 40 > wanted[1] > wanted[2] >= 6
     assert wanted[3] == 0
     fewer = {30: (0, 9), 45: (1, 8), 60: (4, 9), 90: (9, 9)}
-    assert sum(widths[3].next_round(fewer, TOLD).values()) == 6
-    assert widths[3].remaining(fewer, TOLD) == 1
-    assert sum(replace(widths[3], budget=38).next_round(fewer, TOLD).values()) == 3
+    assert sum(widths[3].next_round(fewer).values()) == 6
+    assert widths[3].remaining(fewer) == 1
+    assert sum(replace(widths[3], budget=38).next_round(fewer).values()) == 3
 
 
 def test_widths_are_shared_or_apart():

@@ -3,21 +3,19 @@
 import pytest
 
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.thresholds.design import Design
-from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online, Rounds, schedule_from_record
+from keyhole.sweeps.thresholds.design import Design, schedule_from_record
+from keyhole.sweeps.thresholds.schedule import Grid, Online, Rounds
 from keyhole.sweeps.thresholds.shared_width import width_beside
 
 COUNTS = {12: (0, 8), 24: (1, 8), 48: (4, 8), 96: (8, 8)}
 
 
 @pytest.mark.parametrize("counts", [{}, {24: (0, 8), 48: (0, 8)}, COUNTS])
-def test_an_adaptive_schedule_is_its_design(counts):
-    """The rounds and the forecast are those of the design; runs on fresh samples are not counted."""
-    design = Design(precision=0.3, batch=10)
-    schedule = Adaptive(design)
-    assert schedule.next_round(counts) == design.next_round(counts)
-    assert schedule.remaining(counts) == design.remaining(counts)
-    assert schedule.next_round({None: (3, 3), **counts}) == design.next_round(counts)
+def test_a_design_does_not_count_runs_on_fresh_samples(counts):
+    """The rounds and the forecast are those of the training sets."""
+    design, every = Design(precision=0.3, batch=10), {None: (3, 3), **counts}
+    assert design.next_round(every) == design.next_round(counts)
+    assert design.remaining(every) == design.remaining(counts)
 
 
 @pytest.mark.parametrize(("schedule", "sizes"), [(Grid((10, 20), 3), {10: 3, 20: 3}), (Online(4), {None: 4})])
@@ -33,7 +31,7 @@ def test_a_fixed_schedule_has_one_round(schedule, sizes):
     ("schedule", "record"),
     [
         (
-            Adaptive(Design(budget=50)),
+            Design(budget=50),
             {
                 "kind": "adaptive",
                 "quantile": 0.5,
@@ -58,9 +56,9 @@ def test_the_record_keeps_its_keys(schedule, record):
 
 def test_plans_from_before_widths_were_shared_keep_them_apart():
     """A record without the field is that of widths apart, and is written without it: the plan's hash stays."""
-    shared = Adaptive(Design(budget=50))
+    shared = Design(budget=50)
     older = {name: value for name, value in shared.record().items() if name != "widths"}
-    assert schedule_from_record(older) == Adaptive(Design(budget=50, widths="apart"))
+    assert schedule_from_record(older) == Design(budget=50, widths="apart")
     assert schedule_from_record(older).record() == older
     assert schedule_from_record(shared.record()) == shared
 
@@ -68,15 +66,13 @@ def test_plans_from_before_widths_were_shared_keep_them_apart():
 def test_what_a_schedule_was_told_is_not_in_its_record():
     """The prior is found again from the runs; widths apart are told nothing."""
     counts = {30: (2, 12), 60: (6, 12), 120: (11, 12)}
-    told = Adaptive().beside({}, [counts, counts, {None: (3, 3)}])
-    assert told.prior == width_beside({}, [counts, counts], 0.5) != Adaptive().prior
-    assert told.record() == Adaptive().record()
-    apart = Adaptive(Design(widths="apart"))
+    told = Design().beside({}, [counts, counts, {None: (3, 3)}])
+    assert told.prior == width_beside({}, [counts, counts], 0.5) != Design().prior
+    assert told.record() == Design().record()
+    apart = Design(widths="apart")
     assert apart.beside({}, [counts]) is apart
     assert told.shared
     assert not any(each.shared for each in (apart, Grid((10,), 3), Online(3)))
-    assert told.next_round(counts) == told.design.next_round(counts, told.prior)
-    assert told.remaining(counts) == told.design.remaining(counts, told.prior)
 
 
 @pytest.mark.parametrize("make", [lambda: Grid((), 3), lambda: Grid((5,), 0), lambda: Online(0)])

@@ -20,7 +20,7 @@ from keyhole.sweeps.runs import store as storing
 from keyhole.sweeps.runs.execution import Execution
 from keyhole.sweeps.runs.store import Store
 from keyhole.sweeps.thresholds.design import Design
-from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online, Rounds
+from keyhole.sweeps.thresholds.schedule import Grid, Online, Rounds
 from keyhole.sweeps.thresholds.sweeps import SweepPlan, replay, sweep
 from keyhole.sweeps.thresholds.threshold import estimate_threshold
 from keyhole.training.task import SparseTask
@@ -46,7 +46,7 @@ def table(found):
 
 
 CLIMB = SweepPlan(TASK, Coin(), (8, 16), Climb())
-ADAPTIVE = SweepPlan(TASK, Coin(), (8, 16), Adaptive(Design(precision=0.4, budget=60)))
+ADAPTIVE = SweepPlan(TASK, Coin(), (8, 16), Design(precision=0.4, budget=60))
 
 
 @pytest.mark.slow
@@ -85,14 +85,14 @@ def test_a_sweep_is_found_again_without_making_a_run(reference, tmp_path):
 @pytest.mark.slow
 def test_contexts_apart_know_nothing_of_each_other(tmp_path):
     """Each makes the runs that it makes alone, and shared ones do not: they know the width sooner, and make fewer."""
-    apart = replace(ADAPTIVE, schedule=Adaptive(Design(widths="apart")))
+    apart = replace(ADAPTIVE, schedule=Design(widths="apart"))
     both = swept(tmp_path / "both", apart)
     alone = [swept(tmp_path / f"{context}", replace(apart, contexts=(context,))) for context in apart.contexts]
     assert both.thresholds == tuple(threshold for each in alone for threshold in each.thresholds)
     assert both.tallies == tuple(tally for each in alone for tally in each.tallies)
-    shared = swept(tmp_path / "shared", replace(apart, schedule=Adaptive(Design())))
+    shared = swept(tmp_path / "shared", replace(apart, schedule=Design()))
     assert len(shared.rows) < len(both.rows)
-    lone = replace(apart, contexts=(8,), schedule=Adaptive(Design()))
+    lone = replace(apart, contexts=(8,), schedule=Design())
     assert swept(tmp_path / "lone", lone).tallies == alone[0].tallies
 
 
@@ -315,7 +315,6 @@ from pathlib import Path
 from helpers.lab_fakes import Coin
 from keyhole.sweeps import Execution
 from keyhole.sweeps.thresholds.design import Design
-from keyhole.sweeps.thresholds.schedule import Adaptive
 from keyhole.sweeps.runs.store import Store
 from keyhole.sweeps.thresholds.sweeps import SweepPlan, sweep
 from keyhole.training.task import SparseTask
@@ -323,7 +322,7 @@ from keyhole.training.task import SparseTask
 if __name__ == "__main__":
     folder, diary = Path(sys.argv[1]), sys.argv[2]
     coin = Coin(seconds=0.01, diary=diary)
-    plan = SweepPlan(SparseTask("and:2"), coin, (8, 16), Adaptive(Design(precision=0.4, budget=60)))
+    plan = SweepPlan(SparseTask("and:2"), coin, (8, 16), Design(precision=0.4, budget=60))
     with Store(folder) as store:
         found = sweep(plan, store, Execution(folder, workers=1))
     print(json.dumps([found.made, repr(found.thresholds), repr(found.tallies)]))

@@ -111,13 +111,6 @@ def deviance_at(points: Points, law: GrowthLaw, ln_ratio: float) -> Float[np.nda
     return np.asarray(_deviance(residual - _level(residual, points)[..., None], points)[:, 0])
 
 
-def prediction_error(points: Points, predicted: Float[np.ndarray, "n"]) -> float:
-    """Root mean square of ln(threshold/prediction); a censored point counts only on the side it excludes."""
-    gap = points.values - predicted
-    gap = np.where(points.side == 0, gap, np.maximum(gap * points.side, 0.0))
-    return float(np.sqrt(np.mean(gap**2)))
-
-
 def _row(threshold: Threshold, width: float) -> tuple[int, float, int, float]:
     """Context, ln m, side, standard error; the edge of the sizes tried is a sharp bound, of error 0."""
     low, high = (None if end is None else log(end) for end in (threshold.low, threshold.high))
@@ -132,6 +125,8 @@ def _row(threshold: Threshold, width: float) -> tuple[int, float, int, float]:
 
 def _level(residual: Float[np.ndarray, "draws mesh n"], points: Points) -> Float[np.ndarray, "draws mesh"]:
     """The most likely α: a weighted mean, moved by Newton's steps where points are censored."""
+    from scipy.special import log_ndtr  # noqa: PLC0415  (imported for a fit, not with this module)
+
     exact = points.side == 0
     weight = np.where(exact, points.errors**-2.0, 0.0)
     level = np.asarray(residual @ weight / weight.sum())
@@ -142,7 +137,7 @@ def _level(residual: Float[np.ndarray, "draws mesh n"], points: Points) -> Float
     middle, total = level, weight.sum()
     for _ in range(NEWTON):
         z = side * (level[..., None] - edge) / error
-        hazard = _hazard(z)
+        hazard = np.exp(-(z**2) / 2 - log_ndtr(z)) / np.sqrt(2 * np.pi)  # φ/Φ, the derivative of ln Φ
         slope = (middle - level) * total + (side * hazard / error).sum(axis=-1)
         level = level + slope / (total + (hazard * (z + hazard) / error**2).sum(axis=-1))
     return level
@@ -156,10 +151,3 @@ def _deviance(residual: Float[np.ndarray, "draws mesh n"], points: Points) -> Fl
     exact = points.side == 0
     squares = (z[..., exact] ** 2).sum(axis=-1)
     return np.asarray(squares - 2 * log_ndtr(-(points.side * z)[..., ~exact]).sum(axis=-1))
-
-
-def _hazard(z: Float[np.ndarray, "*any"]) -> Float[np.ndarray, "*any"]:
-    """φ(z)/Φ(z), the derivative of ln Φ."""
-    from scipy.special import log_ndtr  # noqa: PLC0415
-
-    return np.asarray(np.exp(-(z**2) / 2 - log_ndtr(z)) / np.sqrt(2 * np.pi))

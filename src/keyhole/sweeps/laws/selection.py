@@ -15,7 +15,7 @@ from keyhole.decimals import percent
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
 from keyhole.sweeps.laws.decision import BENT_ODDS, FLAT, MISFIT, ODDS, PRICE, WIDE, Decision, decide, shares
-from keyhole.sweeps.laws.fit import LawFit, Points, fit_law, prediction_error, read_points
+from keyhole.sweeps.laws.fit import LawFit, Points, fit_law, read_points
 from keyhole.sweeps.laws.growth_laws import LAWS, GrowthLaw, check_law, read_laws
 from keyhole.sweeps.laws.verdict import FittedLaw, LawVerdict, best_forecaster
 from keyhole.sweeps.thresholds.threshold import Threshold
@@ -88,11 +88,16 @@ def _suffice(points: Points) -> bool:
 def _held_out_error(
     points: Points, law: GrowthLaw, seen: Int[np.ndarray, "k"], held_out: Int[np.ndarray, "l"]
 ) -> float | None:
-    """The error of the law's prediction at the longest contexts; None with fewer than 2 bounded points before them."""
+    """The root mean square of ln(threshold/prediction) at the longest contexts.
+
+    A censored point counts only on the side it excludes. None with fewer than 2 bounded points before them.
+    """
     earlier, later = points.subset(seen), points.subset(held_out)
     if (earlier.side == 0).sum() < 2:
         return None
-    return prediction_error(later, fit_law(earlier, law).ln_values(later.contexts)[0])
+    gap = later.values - fit_law(earlier, law).ln_values(later.contexts)[0]
+    gap = np.where(later.side == 0, gap, np.maximum(gap * later.side, 0.0))
+    return float(np.sqrt(np.mean(gap**2)))
 
 
 def _coefficients(fit: LawFit, refits: LawFit, confidence: float) -> dict[str, Estimate]:

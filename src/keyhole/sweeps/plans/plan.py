@@ -52,7 +52,19 @@ class Plan:
             "notes": self.notes,
             "laws": list(self.laws),
             "rule": RULE,
-            "sweep": [_sweep_record(name, sweep) for name, sweep in self.sweeps.items()],
+            "sweep": [
+                {
+                    "name": name,
+                    "contexts": list(sweep.contexts),
+                    "quantile": sweep.quantile,
+                    "confidence": sweep.confidence,
+                    "first_seed": sweep.first_seed,
+                    "task": sweep.task.record(),
+                    "learner": sweep.learner.record(),
+                    "schedule": json.loads(json.dumps(sweep.schedule.record())),
+                }
+                for name, sweep in self.sweeps.items()
+            ],
         }
 
     @property
@@ -139,19 +151,6 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
             "Save one to see every field."
         )
     return plan
-
-
-def _sweep_record(name: str, one: SweepPlan) -> dict[str, Any]:
-    return {
-        "name": name,
-        "contexts": list(one.contexts),
-        "quantile": one.quantile,
-        "confidence": one.confidence,
-        "first_seed": one.first_seed,
-        "task": one.task.record(),
-        "learner": one.learner.record(),
-        "schedule": json.loads(json.dumps(one.schedule.record())),
-    }
 
 
 def _sweep(record: Mapping[str, Any]) -> SweepPlan:

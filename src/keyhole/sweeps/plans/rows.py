@@ -8,9 +8,8 @@ belongs to another plan is refused, and a run that is imported is not made again
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from keyhole.errors import DataError
 from keyhole.files.atomic import write_file
@@ -56,7 +55,11 @@ def export_rows(plan: Plan, store: Store, folder: Path) -> dict[str, int]:
             known.setdefault((entry["context"], entry["samples"], entry["seed"]), entry)
         if known:
             ordered = sorted(known.values(), key=lambda entry: [int(entry[key] or 0) for key in COLUMNS[:3]])
-            write_file(path, _csv(ordered).encode())
+            text = io.StringIO()
+            table = csv.DictWriter(text, fieldnames=COLUMNS, lineterminator="\n")
+            table.writeheader()
+            table.writerows(ordered)
+            write_file(path, text.getvalue().encode())
         counts[name] = len(known)
     return counts
 
@@ -140,11 +143,3 @@ def _imported(one: SweepPlan, entry: dict[str, str], path: Path, line: int) -> I
     if result.success != (result.accuracy >= SUCCESS):
         raise DataError(f"Line {line} of {str(path)!r} has a success that its accuracy denies; restore a copy.")
     return ImportedRun(spec, result, entry["created"], versions, entry["cpu"])
-
-
-def _csv(entries: Iterable[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    table = csv.DictWriter(text, fieldnames=COLUMNS, lineterminator="\n")
-    table.writeheader()
-    table.writerows(entries)
-    return text.getvalue()

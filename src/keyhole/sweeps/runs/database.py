@@ -40,7 +40,10 @@ def open_database(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         # A reader of a write-ahead log needs two more files beside it. Where the folder refuses them and no log is
         # waiting, the database is complete, and can be read as a file that does not change.
-        if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or _log(path).exists():
+        if (
+            _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+            or path.with_name(f"{path.name}-wal").exists()
+        ):
             raise
     unchanging = f"{path.absolute().as_uri()}?immutable=1"
     return _prepare(sqlite3.connect(unchanging, uri=True, isolation_level=None), path)
@@ -116,10 +119,6 @@ def _make(connection: sqlite3.Connection) -> None:
             time.sleep(0.05)
     marks = f"PRAGMA application_id = {MARK}; PRAGMA user_version = {SCHEMA};"
     connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {marks} COMMIT;")
-
-
-def _log(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -1,5 +1,6 @@
 """The weights of a run: as they were kept, or made again from its configuration."""
 
+import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from pathlib import Path
@@ -11,7 +12,7 @@ from keyhole.files.model import read_model
 from keyhole.sweeps.runs.run import RunResult, digest, run
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import Store
-from keyhole.sweeps.runs.workers import WorkerPool, is_alone, make_run, raise_failure
+from keyhole.sweeps.runs.workers import ALONE, WorkerPool, make_run, raise_failure
 
 
 def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda _: None) -> Mapping[str, np.ndarray]:
@@ -47,7 +48,7 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
 
 def remake(spec: RunSpec, folder: Path) -> RunResult:
     """Make the run as a worker made it: on one thread, so in a worker again unless this process has one thread."""
-    if is_alone():
+    if os.environ.get("NPROC") == ALONE["NPROC"]:  # one thread, by the environment
         return run(spec)
     pool = WorkerPool(1, folder)
     try:

@@ -149,11 +149,6 @@ def raise_failure(future: Future[RunResult], spec: RunSpec) -> None:
     future.result()
 
 
-def is_alone() -> bool:
-    """Return whether this process has one thread for its runs, by its environment."""
-    return os.environ.get("NPROC") == ALONE["NPROC"]
-
-
 def _end_with(watched: Connection) -> None:
     """End this process when the other end of the pipe is closed."""
 

@@ -3,11 +3,10 @@
 from keyhole.sweeps.thresholds.design import BUDGET as BUDGET
 from keyhole.sweeps.thresholds.design import LARGEST as LARGEST
 from keyhole.sweeps.thresholds.design import Design as Design
-from keyhole.sweeps.thresholds.schedule import Adaptive as Adaptive
+from keyhole.sweeps.thresholds.design import schedule_from_record as schedule_from_record
 from keyhole.sweeps.thresholds.schedule import Grid as Grid
 from keyhole.sweeps.thresholds.schedule import Online as Online
 from keyhole.sweeps.thresholds.schedule import Rounds as Rounds
-from keyhole.sweeps.thresholds.schedule import schedule_from_record as schedule_from_record
 from keyhole.sweeps.thresholds.step_budgets import Attempt as Attempt
 from keyhole.sweeps.thresholds.step_budgets import sweep_by_steps as sweep_by_steps
 from keyhole.sweeps.thresholds.sweeps import Sweep as Sweep

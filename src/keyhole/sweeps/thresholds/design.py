@@ -4,9 +4,11 @@ Runs are chosen in synchronous rounds. A round is a pure function of the counts 
 other workers, the same counts ask for the same runs.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from math import ceil, exp, log, log1p
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from keyhole.sweeps.thresholds.psychometric import (
     check_level,
     fit_curves,
 )
+from keyhole.sweeps.thresholds.schedule import Grid, Online, Rounds, Size, Tallies, training_counts
+from keyhole.sweeps.thresholds.shared_width import width_beside
 from keyhole.sweeps.thresholds.stopping import enough_runs
 from keyhole.sweeps.thresholds.threshold import (
     SEEDS,
@@ -46,13 +50,14 @@ COVERAGE = {  # contexts → intervals that cover, of how many; of the third tha
 
 
 @dataclass(frozen=True)
-class Design:
-    """The choice of sample sizes at one context: the quantile that is estimated, its precision, and the limits.
+class Design(Rounds):
+    """Runs where they are most informative about m*: the quantile that is estimated, its precision, and the limits.
 
     The rounds end once there are enough runs and the interval of m* lies within m*(1 ± precision), or with the budget.
     `stopping` says how many are enough, and by how much the interval is widened, since the rounds end when it looks
-    narrow. With shared widths both depend on what the other contexts of the sweep tell of the curve's width, the
-    `prior` here. `bench/coverage.py` prints how often intervals cover, in all and of those that end first.
+    narrow. With shared widths both depend on the `prior`: what the other contexts of the sweep tell of the curve's
+    width, and little where nothing was told. `bench/coverage.py` prints how often intervals cover, in all and of those
+    that end first.
 
     >>> Design(start=24, batch=12).next_round({24: (0, 6), 48: (0, 6)})
     {96: 6, 192: 6}
@@ -66,6 +71,7 @@ class Design:
     batch: int = BATCH
     budget: int = BUDGET
     widths: str = "shared"  # or "apart": whether the contexts of a sweep tell each other how wide their curves are
+    prior: WidthPrior = USUAL  # not in the record: it is found again from the runs
 
     def __post_init__(self) -> None:
         check_level("quantile of success", self.quantile)
@@ -87,7 +93,7 @@ class Design:
 
     def coverage(self, contexts: int) -> str:
         """Say how often intervals of so many contexts cover m*; it was measured for the contexts in `COVERAGE`."""
-        measured = max(number for number in COVERAGE if number <= (contexts if self.widths == "shared" else 1))
+        measured = max(number for number in COVERAGE if number <= (contexts if self.shared else 1))
         covering, intervals, early, first, least = COVERAGE[measured]
         settings = ("quantile", "precision", "confidence", "budget", "batch")
         usual = all(getattr(self, name) == getattr(Design(), name) for name in settings)
@@ -99,19 +105,38 @@ class Design:
             "(bench/coverage.py)"
         )
 
-    def next_round(self, counts: Counts, prior: WidthPrior = USUAL) -> dict[int, int]:
+    @property
+    def shared(self) -> bool:  # type: ignore[override]
+        """Return whether contexts tell each other how wide their curves are."""
+        return self.widths == "shared"
+
+    def beside(self, own: Tallies, others: Sequence[Tallies]) -> "Design":
+        """Return the same design, told how wide the curves at the other contexts are, where widths are shared."""
+        if not self.shared:
+            return self
+        told = [training_counts(each) for each in others]
+        return replace(self, prior=width_beside(training_counts(own), told, self.quantile))
+
+    def record(self) -> dict[str, Any]:
+        """Return the settings; plans from before widths were shared do not name them, and keep them apart."""
+        left_out = {"prior"} if self.shared else {"prior", "widths"}
+        settings = {name: value for name, value in asdict(self).items() if name not in left_out}
+        return {"kind": "adaptive", **settings}
+
+    def next_round(self, tallies: Tallies) -> Mapping[Size, int]:
         """Return the sizes to run next, and how many new seeds each gets; empty when no more runs are needed.
 
         First the sizes double or halve until the success rate passes from below q/2 to above (1 + q)/2 (¼ and ¾ at the
         median) or the ends of the range are met. Then each round goes where it shrinks the variance of ln m* most.
         """
+        counts, prior = training_counts(tallies), self.prior
         unspent = self.budget - sum(trials for _, trials in counts.values())
         if unspent <= 0:
             return {}
         batch = min(self.batch, unspent)
         bracketing = self._bracketing_round(counts, batch)
         if bracketing:
-            return bracketing
+            return dict(bracketing.items())
         fit = fit_curves(counts, self.quantile, prior)
         if self._is_settled(fit):
             return {}
@@ -120,7 +145,7 @@ class Design:
             batch = min(batch, ceil(wanted))
         return dict(sorted(_most_informative(fit, self._candidates(fit), batch).items()))
 
-    def remaining(self, counts: Counts, prior: WidthPrior = USUAL) -> int:
+    def remaining(self, tallies: Tallies) -> int:
         """A forecast of how many more runs the precision takes, without regard to the budget.
 
         There are two forecasts, and the smaller one is given. Intervals shrink like one over the root of the runs that
@@ -130,6 +155,7 @@ class Design:
         from the same runs. Before the threshold is bracketed only the next round and the least number of seeds are
         certain.
         """
+        counts, prior = training_counts(tallies), self.prior
         bracketing = self._bracketing_round(counts, self.batch)
         trials = sum(n for _, n in counts.values())
         if bracketing:
@@ -190,6 +216,25 @@ class Design:
         first, last = (int(np.floor(steps * (end - log(self.start)) / log(2))) for end in (low, high))
         sizes = np.round(self.start * 2 ** (np.arange(first, last + 2) / steps))
         return np.unique(np.clip(sizes, 1, self.largest))
+
+
+def schedule_from_record(record: Mapping[str, Any]) -> Rounds:
+    """The schedule that a record was made of.
+
+    >>> schedule_from_record({"kind": "grid", "samples": [20, 40], "seeds": 3})
+    Grid(samples=(20, 40), seeds=3)
+    """
+    settings = {name: value for name, value in record.items() if name != "kind"}
+    if record["kind"] == "adaptive":
+        known = [field.name for field in fields(Design) if field.name != "prior"]
+        if strange := sorted(settings.keys() - known):
+            raise ArgumentError(f"An adaptive schedule has no field {strange[0]!r}; it has {', '.join(known)}.")
+        return Design(**{"widths": "apart", **settings})
+    if record["kind"] == "grid":
+        return Grid(tuple(settings["samples"]), settings["seeds"])
+    if record["kind"] == "online":
+        return Online(**settings)
+    raise ArgumentError(f"A plan has a schedule of kind {record['kind']!r}; use adaptive, grid or online.")
 
 
 def _informative(fit: Fit) -> float:

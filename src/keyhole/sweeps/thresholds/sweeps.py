@@ -18,8 +18,9 @@ from keyhole.sweeps.runs.queue import open_queue
 from keyhole.sweeps.runs.run import FRESH
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import RunSummary, Store
+from keyhole.sweeps.thresholds.design import Design
 from keyhole.sweeps.thresholds.psychometric import check_level
-from keyhole.sweeps.thresholds.schedule import Adaptive, Rounds, Size, Tallies, training_counts
+from keyhole.sweeps.thresholds.schedule import Rounds, Size, Tallies, training_counts
 from keyhole.sweeps.thresholds.threshold import Threshold, estimate_threshold
 from keyhole.training import Task
 from keyhole.training.learners import Learner
@@ -143,7 +144,9 @@ def sweep(plan: SweepPlan, store: Store, execution: Execution, watch: Watch = ig
                 tracks[row.context].rows[row.identity] = row
                 tracks[row.context].pending.discard(row.identity)
             ended = []
-            for group in filter(_is_made, groups):
+            for group in groups:
+                if any(track.pending for track in group) or not any(track.size for track in group):
+                    continue
                 _advance(plan, group, queue.ask)
                 if not any(track.size for track in group):
                     ended += [str(track.context) for track in group]
@@ -190,10 +193,9 @@ def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | Non
     if not won:
         return None
     options: dict[str, Any] = {"quantile": plan.quantile, "confidence": plan.confidence, "unfitted": unfitted}
-    schedule = plan.schedule
-    if isinstance(schedule, Adaptive):
-        spent = len(rows) >= schedule.design.budget  # which selects no sample
-        options |= {"prior": schedule.prior, "rounds": not spent}
+    if isinstance(plan.schedule, Design):
+        spent = len(rows) >= plan.schedule.budget  # which selects no sample
+        options |= {"prior": plan.schedule.prior, "rounds": not spent}
     return estimate_threshold(rows[0].context, won, **options)
 
 
@@ -203,11 +205,6 @@ def _libraries() -> Any:
     from threadpoolctl import ThreadpoolController  # noqa: PLC0415  (of the extra `train`)
 
     return ThreadpoolController()
-
-
-def _is_made(group: Sequence[_Track]) -> bool:
-    """Return whether there is a round of these contexts, and all of it is made."""
-    return any(track.size for track in group) and not any(track.pending for track in group)
 
 
 def _advance(plan: SweepPlan, group: Sequence[_Track], ask: Ask) -> None:

@@ -153,13 +153,6 @@ def accepted_interval(fit: Fit, drop: float) -> tuple[float, float]:
     return float(min(ends, default=inf)), float(max(ends, default=-inf))
 
 
-def bootstrap_interval(fit: Fit, confidence: float, seed: int) -> tuple[float, float]:
-    """The central part of θ refitted to data drawn from the fitted curve."""
-    peaks = resampled_peaks(fit, np.random.default_rng(seed), DRAWS)
-    low, high = np.quantile(peaks, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
-
-
 @lru_cache(maxsize=256)  # a round of a sweep asks for the same interval several times
 def threshold_interval(fit: Fit, confidence: float, seed: int) -> tuple[float | None, float | None]:
     """The hull of the two intervals: of the likelihood, and of the bootstrap where there is a fitted threshold.
@@ -175,7 +168,8 @@ def threshold_interval(fit: Fit, confidence: float, seed: int) -> tuple[float | 
         return None, None if high is None else max(high, log(fit.sizes[0]))
     if fit.prior != USUAL:
         return low, high
-    resampled = bootstrap_interval(fit, confidence, seed)
+    peaks = resampled_peaks(fit, np.random.default_rng(seed), DRAWS)
+    resampled = np.quantile(peaks, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
     return None if low is None else min(low, resampled[0]), None if high is None else max(high, resampled[1])
 
 

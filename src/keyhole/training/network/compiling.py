@@ -7,7 +7,7 @@ same time would each compile it; a lock beside that cache makes all but the firs
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,12 @@ def _alone(what: str) -> Iterator[None]:
     Where the system has no such locks, as Windows has not, every process compiles.
     """
     folder: str | None = getattr(jax.config, "jax_compilation_cache_dir", None) if fcntl else None
-    try:
-        descriptor = os.open(_lock(folder, what), os.O_RDWR | os.O_CREAT, 0o666) if folder else None
-    except OSError:  # a folder that cannot be written to, or a disk without room: everybody compiles
-        descriptor = None
+    descriptor = None
+    with suppress(OSError):  # a folder that cannot be written to, or a disk without room: everybody compiles
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            lock = Path(folder) / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.lock"
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         if descriptor is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -65,9 +67,3 @@ def _alone(what: str) -> Iterator[None]:
     finally:
         if descriptor is not None:
             os.close(descriptor)
-
-
-def _lock(folder: str, what: str) -> Path:
-    """The file whose lock is held while something is compiled."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    return Path(folder) / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.lock"

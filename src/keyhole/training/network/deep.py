@@ -1,8 +1,8 @@
 """Several layers of attention read at [CLS], on the general path: every token of a layer asks every other.
 
 Nothing is tabulated, since what a token holds behind the first layer depends on all others; a step costs as much as
-layers × batch × T². The last layer is asked by [CLS] alone. `model_of` gives the same weights as a general `Model`,
-which is the oracle of this file. Steps, batches and stopping rules are those of the one-layer network.
+layers × batch × T². The last layer is asked by [CLS] alone. The tests compare it with the general `Model` of the same
+weights. Steps, batches and stopping rules are those of the one-layer network.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,6 @@ import numpy as np
 from jax import Array
 
 from keyhole.arrays import Float, UInt8
-from keyhole.attention import Model
 from keyhole.training.learners.base import Fitted, Predictor
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.shapes import block_rows
@@ -23,7 +22,7 @@ from keyhole.training.network.attend import Parameters, cls_vector, norm_rows
 from keyhole.training.network.compiling import Program
 from keyhole.training.network.dropping import dropped, kept_weights
 from keyhole.training.network.loop import arrays_of, descend, prepare, resting_moments
-from keyhole.training.network.network import block_of, gelu, initial, model_of_blocks
+from keyhole.training.network.network import gelu, initial
 from keyhole.training.network.own_settings import own_settings
 from keyhole.training.network.predict import has_diverged, shape_of
 from keyhole.training.network.prepare import Data, TrainingSet
@@ -169,12 +168,6 @@ def layer_of(parameters: Mapping[str, Any], layer: int) -> dict[str, Any]:
     """The parameters of one layer, by their names in the one-layer network."""
     prefix = f"layer{layer}."
     return {name.removeprefix(prefix): array for name, array in parameters.items() if name.startswith(prefix)}
-
-
-def model_of_layers(layers: int, settings: TransformerSettings, weights: Mapping[str, Any]) -> Model:
-    """The same weights as a general model, in double precision."""
-    w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
-    return model_of_blocks(settings, w, tuple(block_of(settings, layer_of(w, layer)) for layer in range(layers)))
 
 
 def _run_stretch(

@@ -17,7 +17,7 @@ from keyhole.apps.ledger.training.registered import (
     released,
 )
 from keyhole.sweeps.plans import read_plan, rows_path
-from keyhole.sweeps.thresholds import Adaptive, Design
+from keyhole.sweeps.thresholds import Design
 from keyhole.training.learners import learner_named
 
 
@@ -65,7 +65,7 @@ def test_the_first_plan_says_why_it_was_given_up(tmp_path, monkeypatch):
 def finished(tmp_path, contexts):
     """The judged sweep carried out by elimination at some contexts, with few runs."""
     plan = read_plan(released(FIRST) / "plan.toml")
-    design = Adaptive(Design(budget=24))
+    design = Design(budget=24)
     quick = replace(plan.sweeps[SWEEP], learner=learner_named("elimination"), contexts=contexts, schedule=design)
     return keyhole.run_plan(replace(plan, sweeps={SWEEP: quick}), execution=keyhole.Execution(tmp_path, workers=0))
 
