@@ -35,14 +35,13 @@ def prove_runs(
     execution: Execution,
     *,
     assume_junta: int | None = None,
-    time_limit: float = 10.0,
     watch: Watch = ignore,
 ) -> tuple[RunCertificate, ...]:
     """Certify each run from its own training set, in the order given; weights that were not kept are made again."""
-    Terms(uniform_law(2), assume_junta=assume_junta, time_limit=time_limit)  # refuses what no run can be asked
+    Terms(uniform_law(2), assume_junta=assume_junta)  # refuses what no run can be asked
     watch(Progress(0, len(rows), "certifying runs", milestone=True))
     with execution.open_executor() as executor:
-        waiting = [executor.submit(prove_run, row, execution.folder, assume_junta, time_limit) for row in rows]
+        waiting = [executor.submit(prove_run, row, execution.folder, assume_junta) for row in rows]
         for done, _ in enumerate(as_completed(waiting), 1):
             watch(Progress(done, len(rows), "certifying runs"))
         return tuple(future.result() for future in waiting)
@@ -68,7 +67,7 @@ def require_certifiable(task: Task, learner: Learner, contexts: Sequence[int], a
         )
 
 
-def prove_run(row: RunSummary, folder: Path, assume_junta: int | None, time_limit: float) -> RunCertificate:
+def prove_run(row: RunSummary, folder: Path, assume_junta: int | None) -> RunCertificate:
     """Certify one run; one that cannot be is undecided, with the reason, and the others go on."""
     none = RunCertificate(row.identity, row.context, row.samples, row.seed, true_error=1 - row.accuracy)
     began = time.perf_counter()
@@ -78,7 +77,7 @@ def prove_run(row: RunSummary, folder: Path, assume_junta: int | None, time_limi
             return replace(none, reason=f"{REDRAWN}Certify the run by itself, and say how likely its set is kept.")
         began = time.perf_counter()
         subject = certifiable(run.model)
-        terms = Terms(law=run.law, assume_junta=assume_junta, noise=run.noise, time_limit=time_limit, fresh=FRESH)
+        terms = Terms(law=run.law, assume_junta=assume_junta, noise=run.noise, fresh=FRESH)
         found = certificate_of(
             subject.tables, run.sample, drifts=subject.drifts, of_weights=subject.of_weights, terms=terms
         )

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from keyhole.attention import Model, forward
-from keyhole.checkpoints import Checkpoint, Frame, Vocabulary, framed_model, logit_difference
+from keyhole.checkpoints import Checkpoint, Frame, Vocabulary, framed_model, logit_difference, rounded_sum
 from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.languages import AtLength, Property, with_last
 from keyhole.prover.extraction import CertifiableModel, certifiable, in_format
@@ -162,10 +162,7 @@ def _gross(
         return (total[:-1], float(total[-1])), total.size
     if len(single) == 1:
         return (total[:-1], float(total[-1])), 0
-    one, other = single[0], -single[1]
-    back = (one + other) - one  # Knuth's two-sum: what a sum of doubles loses is a double itself
-    lost = (one - ((one + other) - back)) + (other - back)
-    return (total[:-1], float(total[-1])), int(np.count_nonzero(lost))
+    return (total[:-1], float(total[-1])), rounded_sum(single[0], -single[1])[1]
 
 
 def answer_pairs(

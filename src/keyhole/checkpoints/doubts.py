@@ -11,7 +11,7 @@ import numpy as np
 from keyhole.checkpoints.architectures.architecture import OwnCode
 from keyhole.checkpoints.architectures.transformers_fields import MASK, TASK_HEAD
 from keyhole.checkpoints.placing import Placed, agreed
-from keyhole.checkpoints.weight_files import WEIGHTS, StoredTensor
+from keyhole.checkpoints.weight_files import WEIGHTS
 
 HIDDEN = -1e4  # the largest number that stands for −∞ in a stored mask
 
@@ -54,16 +54,10 @@ def _of_parts(placed: Placed, code: OwnCode) -> Iterator[str]:
     for each in placed.unused:
         if each.reason == TASK_HEAD:
             yield f"the file has {each.name}, {TASK_HEAD}, which would not be judged; save the model without it"
-        if each.reason == MASK and not _is_causal(placed.files.tensors[each.name]):
-            yield f"{each.name} is not the mask that hides later keys; take it out"
-
-
-def _is_causal(mask: StoredTensor) -> bool:
-    """Return whether a stored mask is the lower triangle, or a number that stands for −∞."""
-    numbers = mask.stored()
-    if numbers.ndim < 2:
-        return bool((numbers <= HIDDEN).all())
-    return bool((numbers == np.tri(*numbers.shape[-2:])).all())
+        if each.reason == MASK:
+            mask = placed.files.tensors[each.name].stored()  # the lower triangle, or a number that stands for −∞
+            if not (mask <= HIDDEN if mask.ndim < 2 else mask == np.tri(*mask.shape[-2:])).all():
+                yield f"{each.name} is not the mask that hides later keys; take it out"
 
 
 def _of_names(placed: Placed, code: OwnCode) -> Iterator[str]:

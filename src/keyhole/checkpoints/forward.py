@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole.arrays import Bool, Float, Int
 from keyhole.attention import TanhGELU
-from keyhole.checkpoints.checkpoint import Attention, Checkpoint, EmbeddingPart, FeedForwardPart, Layer, RowNorm
+from keyhole.checkpoints.checkpoint import Attention, Checkpoint, EmbeddingPart, Layer, RowNorm
 from keyhole.checkpoints.one_layer import ACTIVATIONS as BOUNDED
 from keyhole.errors import CheckpointError, DataError
 
@@ -120,7 +120,9 @@ class Prepared:
             del maps
             rows = rows + written if pre else first(rows + written)
             if layer.feedforward is not None:
-                fed = _fed(layer.feedforward, second(rows) if pre else rows)
+                part, entering = layer.feedforward, second(rows) if pre else rows
+                activate, inner = ACTIVATIONS[str(part.activation)], part.inner(entering)
+                fed = part.outer(activate(inner) if part.gate is None else activate(part.gate(entering)) * inner)
                 rows = rows + fed if pre else second(rows + fed)
         return rows if self.final_norm is None else self.final_norm(rows)
 
@@ -205,14 +207,6 @@ def _split(rows: np.ndarray, bias: np.ndarray | None, heads: int) -> np.ndarray:
     """Turn (batch, T, heads · k) into (batch, heads, T, k)."""
     rows = rows if bias is None else rows + bias
     return rows.reshape(*rows.shape[:2], heads, -1).transpose(0, 2, 1, 3)
-
-
-def _fed(part: FeedForwardPart, rows: np.ndarray) -> np.ndarray:
-    """Apply the feed-forward part to rows."""
-    activate = ACTIVATIONS[str(part.activation)]
-    inner = part.inner(rows)
-    hidden = activate(inner) if part.gate is None else activate(part.gate(rows)) * inner
-    return np.asarray(part.outer(hidden))
 
 
 def _rotation(

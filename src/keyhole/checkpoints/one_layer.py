@@ -187,7 +187,7 @@ def _rows(checkpoint: Checkpoint, shown: list[tuple[int, ...]]) -> tuple[list[np
             None if embedding.segments is None else embedding.segments[0],
         ):
             if added is not None:
-                row, lost = _sum(row, added)
+                row, lost = rounded_sum(row, added)
                 rounded += lost
         if embedding.norm is not None:
             row, rounded = embedding.norm(row), rounded + row.size
@@ -197,7 +197,7 @@ def _rows(checkpoint: Checkpoint, shown: list[tuple[int, ...]]) -> tuple[list[np
     return rows, rounded
 
 
-def _sum(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, int]:
+def rounded_sum(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, int]:
     """Return a sum in double precision, and how many entries of it are not exact (Knuth's two-sum)."""
     total = one + other
     back = total - one

@@ -19,7 +19,7 @@ from keyhole.errors import CheckpointError
 FEEDFORWARD = ("inner", "gate", "outer")
 
 
-def read_checkpoint(files: WeightFiles, architecture: Architecture | str | None = None) -> Checkpoint:
+def read_checkpoint(files: WeightFiles, architecture: Architecture | str | None) -> Checkpoint:
     """Return the checkpoint that the tensors are, in the architecture given or recognised."""
     placed = place_tensors(files, architecture)
     settings = settings_of(placed)

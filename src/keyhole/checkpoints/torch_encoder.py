@@ -96,7 +96,13 @@ def read_foreign(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]
     """Return the model as described, compared with the probes if there are any, and what was assumed to read it."""
     _require_description(tensors, described)
     names = {**NAMES, **described.get("names", {})}
-    _require_biases(tensors, str(names["layer"]))
+    biases = [f"{names['layer']}.{name}" for name in BIASES]
+    missing = [name for name in biases if name not in tensors]
+    if missing and len(missing) < len(BIASES):  # PyTorch writes all or none, and one that is missing is not zero
+        raise CheckpointError(
+            f"{missing[0]} is not in the file, and {len(BIASES) - len(missing)} other biases of the layer are; "
+            "PyTorch's layer has all of them or none. Save the whole state dict."
+        )
     checkpoint = _checkpoint(tensors, described, names)
     embedding = _embedding(checkpoint, described)
     if checkpoint.unused:
@@ -213,16 +219,6 @@ def _tested_words(agreed: Agreement | None) -> str:
     )
 
 
-def _require_biases(tensors: Mapping[str, np.ndarray], prefix: str) -> None:
-    """Refuse a layer with some of its biases: PyTorch writes all or none, and one that is missing is not zero."""
-    missing = [f"{prefix}.{name}" for name in BIASES if f"{prefix}.{name}" not in tensors]
-    if missing and len(missing) < len(BIASES):
-        raise CheckpointError(
-            f"{missing[0]} is not in the file, and {len(BIASES) - len(missing)} other biases of the layer are; "
-            "PyTorch's layer has all of them or none. Save the whole state dict."
-        )
-
-
 def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]) -> None:
     architecture = described.get("architecture")
     if architecture != ARCHITECTURE:
@@ -231,6 +227,7 @@ def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[s
         )
     names, eps, heads = described.get("names", {}), described.get("layer_norm_eps", EPSILON), described.get("nhead")
     known, context = isinstance(names, Mapping), described.get("context")
+    lacked = ("final_norm", "cls")  # by some models: their names may be null
     unknown = sorted(set(described) - FIELDS) + sorted(set(names if known else ()) - set(NAMES))
     if unknown:
         raise CheckpointError(
@@ -242,7 +239,11 @@ def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[s
         ("norm_first", type(described.get("norm_first")) is bool, "true or false"),
         ("context", type(context) is int and context >= 1, "T, the number of tokens besides [CLS]"),
         ("layer_norm_eps", type(eps) in {int, float} and 0 < eps < 1e100, "a number above 0, or left out"),
-        ("names", known and all(_is_name(key, name) for key, name in names.items()), "an object of names of tensors"),
+        (
+            "names",
+            known and all(isinstance(name, str) or (name is None and key in lacked) for key, name in names.items()),
+            "an object of names of tensors",
+        ),
     ):
         if not fits:
             raise CheckpointError(f"The description's {field} is {described.get(field)!r}; it must be {wanted}.")
@@ -252,11 +253,6 @@ def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[s
             f"The file holds {layers} attention layers; after one layer tokens depend on each other, so only one-layer "
             "models read at [CLS] are certified."
         )
-
-
-def _is_name(key: str, name: Any) -> bool:
-    """Return whether a name is text; what a model may lack may be null."""
-    return isinstance(name, str) or (key in ("final_norm", "cls") and name is None)
 
 
 def _embedding(checkpoint: Checkpoint, described: Mapping[str, Any]) -> AdditiveEmbedding:

@@ -138,7 +138,7 @@ def test_cutting_a_part_keeps_its_range(seed, symbols, row):
     few = random_tables(seed, 3, symbols)
     tables = Tables(5, few.heads, np.array([1, 1, 3]), ((0,), (1,), (2, 3, 4)))
     whole = parts_of(tables, [])
-    cut = branched(whole, 0, row)
+    cut = branched(whole, row)
     assert (cut.fixed.sum(axis=(1, 2)) + cut.free.sum() == 5).all()
     direction = exact(np.random.default_rng(seed).normal(size=(1, 4, 3)))
     lows = view(tables, cut).least(direction)

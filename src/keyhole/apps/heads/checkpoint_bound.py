@@ -1,6 +1,7 @@
 """What do norm bounds say beside a checkpoint? Those of its stand-in, and by how much they are vacuous."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,12 @@ from typing import Any
 from keyhole.api.bound import Bound, bound
 from keyhole.api.norm_sources import NormSource
 from keyhole.apps.heads.checkpoint_norms import StandInBound, stand_in_bound
-from keyhole.apps.heads.fixed_query import FixedQueryLayer, fixed_query_layer
+from keyhole.apps.heads.fixed_query import fixed_query_layer
 from keyhole.apps.heads.fixed_query_bound import FixedQueryBound, fixed_query_bound
 from keyhole.apps.heads.model_source import open_checkpoint
 from keyhole.apps.heads.norms import head_norms, not_covered
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import Real
-from keyhole.checkpoints import Checkpoint
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.show.answer import Show
 
@@ -57,7 +57,10 @@ def checkpoint_bound(
     if samples is None:
         raise ArgumentError("A bound of a checkpoint needs a number of samples; say how many it was trained on.")
     checkpoint = open_checkpoint(source, config=config)
-    layer = _fixed_query(checkpoint)
+    layer = None
+    if len(checkpoint.layers) == 1 and checkpoint.embedding.cls is not None:
+        with suppress(AssumptionError):
+            layer = fixed_query_layer(checkpoint)
     if layer is not None:
         if context not in (None, layer.tokens - 1):
             raise ArgumentError(
@@ -72,13 +75,3 @@ def checkpoint_bound(
     uncovered = tuple(f"{each.what}: {each.reason}" for each in not_covered(checkpoint))
     stated = stand_in_bound(checkpoint, norms, samples, length, delta, more.get("accepted"))
     return CheckpointBound(**known, stand_in=stated, not_covered=uncovered)
-
-
-def _fixed_query(checkpoint: Checkpoint) -> FixedQueryLayer | None:
-    """Return the layer in fixed coordinates of a checkpoint that reads features at [CLS] in one layer, or None."""
-    if len(checkpoint.layers) > 1 or checkpoint.embedding.cls is None:
-        return None
-    try:
-        return fixed_query_layer(checkpoint)
-    except AssumptionError:
-        return None

@@ -113,16 +113,10 @@ class _Case:
         spread = float(np.square(self.held_values - self.held_values.mean(axis=0)).sum(axis=1).mean())
         standard_error = float(errors.std(ddof=1) / np.sqrt(len(errors)))
         everything = np.concatenate([self.keys, self.held_keys]), np.concatenate([self.values, self.held_values])
-        factor, left = _up_to_a_factor(
-            answer(*everything, self.queries) - _mean(everything[1]), self.outputs - _mean(everything[1])
-        )
+        middle = everything[1].mean(axis=0)  # which even attention answers everywhere
+        factor, left = _up_to_a_factor(answer(*everything, self.queries) - middle, self.outputs - middle)
         unexplained = float(errors.mean()) / spread
         return Fit(name, temperature, ridge, unexplained, standard_error / spread, on_edge, factor, left)
-
-
-def _mean(values: np.ndarray) -> np.ndarray:
-    """The mean value, which even attention answers everywhere."""
-    return np.asarray(values.mean(axis=0))
 
 
 def _up_to_a_factor(fitted: np.ndarray, outputs: np.ndarray) -> tuple[float, float]:
@@ -140,7 +134,7 @@ def _softmax(kernel: Kernel) -> Answer:
 
 def _embedding(kernel: Kernel, ridge: float) -> Answer:
     def answer(keys: np.ndarray, values: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        middle = _mean(values)  # the prior mean: far from all keys the answer is the mean value
+        middle = values.mean(axis=0)  # the prior mean: far from all keys the answer is the mean value
         answers: np.ndarray = middle + embed_mean(kernel, keys, values - middle, ridge=ridge).mean(queries)
         return answers
 
@@ -183,7 +177,7 @@ def _best_embeddings(case: _Case, own: float) -> tuple[Fit, Fit]:
 
 def _best_embedding(case: _Case, grid: list[float], name: str, make: Callable[[float], Kernel]) -> Fit:
     """The bandwidth and ridge of the least left-out error; one eigendecomposition serves every ridge."""
-    centred = case.values - _mean(case.values)
+    centred = case.values - case.values.mean(axis=0)
     best: tuple[float, int, int, float, float] | None = None
     for row, gamma in enumerate(grid):
         kernel = make(gamma)

@@ -162,9 +162,10 @@ def fixed_query_profile(layer: FixedQueryLayer, low: float, high: float) -> Norm
     apart = sqrt(layer.features) * max(high - low, abs(low), abs(high)) / radius
     layer = layer.in_units_of(radius)
     _, _, path = layer.steepest()
+    cls = layer.rows(np.zeros((layer.tokens - 1, layer.features)))[0]
     heads = tuple(
         HeadNorms(
-            score=matrix_norms(np.outer(query, _cls(layer)) / 2.0),  # M with M x_CLS = q, as ‖x_CLS‖² = 2
+            score=matrix_norms(np.outer(query, cls) / 2.0),  # M with M x_CLS = q, as ‖x_CLS‖² = 2
             value=matrix_norms(values),
             query=float(np.linalg.norm(query)),
         )
@@ -188,11 +189,6 @@ def fixed_query_profile(layer: FixedQueryLayer, low: float, high: float) -> Norm
         path=path,
         constant_tokens=1,
     )
-
-
-def _cls(layer: FixedQueryLayer) -> np.ndarray:
-    cls: np.ndarray = layer.rows(np.zeros((layer.tokens - 1, layer.features)))[0]
-    return cls
 
 
 def _affine(norm: RowNorm | None, width: int, source: str) -> Affine:

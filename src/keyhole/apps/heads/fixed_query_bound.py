@@ -12,7 +12,6 @@ from keyhole.bounds import Guarantee, Real, agnostic_error, failure, guarantee, 
 from keyhole.checkpoints import Checkpoint
 from keyhole.decimals import at_least, at_most, brief, surely
 from keyhole.errors import AssumptionError
-from keyhole.norm_profile import BlockNorms
 from keyhole.show.answer import Show
 
 BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16}
@@ -113,7 +112,9 @@ def _shrink(stated: Guarantee, numbers: int, bits: int, occam: float) -> str:
     if stated.vacuous:
         path = float(stated.profile.path or 0.0)
         factor = _largest(lambda share: not stated.again(profile=replace(stated.profile, path=share * path)).vacuous)
-        silent = stated.again(profile=replace(stated.profile, blocks=(_without_queries(stated),)))
+        block = stated.profile.blocks[0]
+        uniform = replace(block, heads=tuple(replace(head, query=0.0) for head in block.heads))
+        silent = stated.again(profile=replace(stated.profile, blocks=(uniform,)))
         said = (
             f"it would have to be at most {at_least(factor * path)}, 1/{brief(round(1 / factor))} of what it is"
             if factor
@@ -146,8 +147,3 @@ def _largest(fits: Callable[[float], bool]) -> float:
         middle = (low * high) ** 0.5
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
-
-
-def _without_queries(stated: Guarantee) -> BlockNorms:
-    block = stated.profile.blocks[0]
-    return replace(block, heads=tuple(replace(head, query=0.0) for head in block.heads))

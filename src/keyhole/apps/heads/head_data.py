@@ -109,7 +109,7 @@ def head_data(model: Runs, data: Data) -> HeadData:
     if not isinstance(model, Prepared):
         raise ArgumentError("transformers runs a model on text alone; give text.")
     if isinstance(data, Images):
-        rows, grid = _cut(model, data)
+        rows, grid = image_rows(model, data)
         return replace(_features(model, rows, f"{len(rows)} images", ordered=False), grid=grid)
     return _row_data(model, data)
 
@@ -151,11 +151,6 @@ def _text_data(model: Runs, text: Text) -> HeadData:
     )
 
 
-def image_rows(model: Prepared, images: Images) -> np.ndarray:
-    """Return images cut into the model's patches: (n, count, numbers)."""
-    return _cut(model, images)[0]
-
-
 def reads_images(checkpoint: Checkpoint) -> bool:
     """Return whether a model reads patches of one or three channels."""
     features = checkpoint.embedding.features
@@ -167,8 +162,8 @@ def _channels(numbers: int) -> int:
     return next((n for n in (1, 3) if numbers >= n and isqrt(numbers // n) ** 2 * n == numbers), 0)
 
 
-def _cut(model: Prepared, images: Images) -> tuple[np.ndarray, tuple[int, int]]:
-    """Return the patches of images, and how many there are down and across."""
+def image_rows(model: Prepared, images: Images) -> tuple[np.ndarray, tuple[int, int]]:
+    """Return the patches of images, (n, count, numbers), and how many there are down and across."""
     features = model.checkpoint.embedding.features
     if features is None:
         raise DataError(f"Images were given, and {model.checkpoint.source} reads none.")

@@ -188,7 +188,10 @@ def row_statistics(
         "first": (weights[..., 0], rows),
         "sink": ((weights * sinks[:, None, None, :]).sum(axis=-1), rows),
     }
-    means = [_row_mean(values, where) for values, where in (seen[name] for name in NAMES)]
+    means = []
+    for values, where in (seen[name] for name in NAMES):
+        counted, total = where.sum(axis=-1), (values * where).sum(axis=-1)
+        means.append(np.where(counted > 0, total / np.maximum(counted, 1), np.nan))  # NaN if no row counts
     return np.stack(means, axis=-1)
 
 
@@ -201,10 +204,3 @@ def _beside(table: np.ndarray, step: int) -> np.ndarray:
     else:
         weights[..., : weights.shape[-1] - step] = diagonal
     return weights
-
-
-def _row_mean(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the mean over rows that count, (batch, heads); NaN if none does."""
-    counted = rows.sum(axis=-1)
-    total = (values * rows).sum(axis=-1)
-    return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)

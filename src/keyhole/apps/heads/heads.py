@@ -14,7 +14,7 @@ from keyhole.apps.heads.head_data import Data, HeadData, head_data, opened, requ
 from keyhole.apps.heads.head_statistics import RULE, USE, VERDICTS, HeadUse, head_use
 from keyhole.apps.heads.model_source import Source
 from keyhole.apps.heads.transformers_maps import REDRAWN, OutsideModel, Runs, redrawn
-from keyhole.checkpoints import Checkpoint, Prepared, Sizes, prepare
+from keyhole.checkpoints import Checkpoint, Sizes, prepare
 from keyhole.decimals import counted
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
@@ -224,9 +224,11 @@ def heads(
     uses = {}
     for number, name in enumerate(("trained", *control_is)):
         view = part_of(watch, name, number * count, of)
-        uses[name] = head_use(
-            _with_weights(model, name, seed), inputs.lengths, inputs.give, ordered=inputs.ordered, watch=view
-        )
+        run: Runs = model
+        if name != "trained":
+            run = redrawn(model, seed) if isinstance(model, OutsideModel) else controlled(model, name, seed)
+        uses[name] = head_use(run, inputs.lengths, inputs.give, ordered=inputs.ordered, watch=view)
+    verdicts = {name: [verdict for row in use.verdicts() for verdict, _ in row] for name, use in uses.items()}
     return Heads(
         source=model.checkpoint.source,
         architecture=model.checkpoint.architecture,
@@ -237,19 +239,13 @@ def heads(
         sinks=inputs.sinks,
         queries="the first row alone" if first_query else "every row",
         heads=_measured(uses),
-        counts={name: verdict_counts(use) for name, use in uses.items()},
+        counts={name: {each: found.count(each) for each in VERDICTS} for name, found in verdicts.items()},
         control_is=control_is,
         seed=seed,
         map=None if head is None else _map(model, inputs, head),
         statistic=statistic,
         uses=uses,
     )
-
-
-def _with_weights(model: Prepared | OutsideModel, kind: str, seed: int) -> Runs:
-    if kind == "trained":
-        return model
-    return redrawn(model, seed) if isinstance(model, OutsideModel) else controlled(model, kind, seed)
 
 
 def _measured(uses: Mapping[str, HeadUse]) -> tuple[MeasuredHead, ...]:
@@ -287,12 +283,6 @@ def _weights(use: HeadUse) -> dict[tuple[int, int], MeasuredWeights]:
         for named in tables
     ]
     return {at: MeasuredWeights(statistics[0][at], statistics[1][at]) for at in statistics[0]}  # type: ignore[arg-type]
-
-
-def verdict_counts(use: HeadUse) -> dict[str, int]:
-    """Return how many heads have each verdict."""
-    verdicts = [verdict for row in use.verdicts() for verdict, _ in row]
-    return {name: verdicts.count(name) for name in VERDICTS}
 
 
 def part_of(watch: Watch, name: str, before: int, of: int) -> Watch:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.heads.packages import packaged_folder
-from keyhole.checkpoints import Architecture, Checkpoint, is_tabulated, load_checkpoint
+from keyhole.checkpoints import Checkpoint, is_tabulated, load_checkpoint
 from keyhole.compiler import lens_config, lens_state, load_undamaged, to_residual, token_ids
 from keyhole.errors import CheckpointError, DataError
 from keyhole.files.model import is_ours, read_model
@@ -20,7 +20,6 @@ Source = str | Path | Mapping[str, Any]
 def open_checkpoint(
     source: Source,
     *,
-    architecture: Architecture | str | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
 ) -> Checkpoint:
     """Open a local checkpoint, a packaged model by its name, or a compiled function as the layer of its export.
@@ -30,7 +29,7 @@ def open_checkpoint(
     settings = settings_of(config)
     if isinstance(source, Mapping) or not is_ours(Path(source)):
         packaged = None if isinstance(source, Mapping) else packaged_folder(source)
-        return load_checkpoint(packaged or source, architecture=architecture, config=settings)
+        return load_checkpoint(packaged or source, config=settings)
     block = _compiled(Path(source))
     return replace(load_checkpoint(lens_state(block), config=lens_config(block)), source=str(source))
 

@@ -140,7 +140,7 @@ def _asked(model: Prepared, data: Data, context: int | None, seed: int) -> Order
             raise DataError("No text has four tokens, those that the tokenizer adds included; give longer ones.")
         return order_of_tokens(model, pieces, context=context, seed=seed)
     if isinstance(data, Images):
-        return order_of_rows(model, image_rows(model, data)[:MOST], context=context, seed=seed)
+        return order_of_rows(model, image_rows(model, data)[0][:MOST], context=context, seed=seed)
     array = array_of(data.array, "rows")
     if array.ndim == 2 and array.dtype.kind in "iub":
         bits = tokens_of_bits(model.checkpoint.source, array)
@@ -224,13 +224,17 @@ def _order(model: Prepared, inputs: Sequence[_Input], context: int | None, seed:
         stays = plain if visible is None else model.run(given.embed(same, False)[None], visible)[0]  # noqa: FBT003
         moved = model.run(given.embed(order, False)[None], visible)[0]  # noqa: FBT003
         before.append(_change(moved[length:], stays[length:]).max())
-    return _report(
-        reason,
-        float(max(together)) if together else None,
-        float(np.mean(alone)) if alone else None,
-        float(max(before)),
-        len(inputs),
-    )
+    context_moves = float(max(before))
+    if reason is not None or not together:
+        return OrderReport(reason or UNKNOWN, None, None, context_moves, len(inputs))
+    if max(together) > ROUNDING:
+        verdict = "not equivariant: rows moved with their positions change"
+    elif not alone:
+        verdict = "equivariant to rounding"
+    else:
+        verdict = "equivariant to rounding; order matters through positions alone"
+    mean = float(np.mean(alone)) if alone else None
+    return OrderReport(verdict, float(max(together)), mean, context_moves, len(inputs))
 
 
 def _permuted(rng: np.random.Generator, count: int, fixed: tuple[int, ...]) -> np.ndarray:
@@ -246,15 +250,3 @@ def _permuted(rng: np.random.Generator, count: int, fixed: tuple[int, ...]) -> n
 
 def _change(rows: np.ndarray, plain: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.norm(rows - plain, axis=1) / np.linalg.norm(plain, axis=1))
-
-
-def _report(reason: str | None, together: float | None, alone: float | None, before: float, inputs: int) -> OrderReport:
-    if reason is not None or together is None:
-        return OrderReport(reason or UNKNOWN, None, None, before, inputs)
-    if together > ROUNDING:
-        verdict = "not equivariant: rows moved with their positions change"
-    elif alone is None:
-        verdict = "equivariant to rounding"
-    else:
-        verdict = "equivariant to rounding; order matters through positions alone"
-    return OrderReport(verdict, together, alone, before, inputs)

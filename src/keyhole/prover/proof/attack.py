@@ -4,7 +4,7 @@ import numpy as np
 
 from keyhole.arrays import Float, Int
 from keyhole.prover.proof.after_attention import Tail, trace
-from keyhole.prover.proof.tables import Tables, outputs
+from keyhole.prover.proof.tables import Tables, outputs, slices_of
 from keyhole.rigorous import Ball
 
 STEPS = 12
@@ -56,11 +56,9 @@ def _effects(
 ) -> Float[np.ndarray, "rows A A"]:
     """Return the change of sign·f, to first order, when a row's free copies move to another symbol."""
     here, slope = slope_at(tables, tail, point, sign)
-    total, start = np.zeros((*point.shape, point.shape[1])), 0
+    total = np.zeros((*point.shape, point.shape[1]))
     free = (point - fixed)[:, :, None]
-    for head in tables.heads:
-        part = slice(start, start + len(head.reach))
-        start = part.stop
+    for head, part in zip(tables.heads, slices_of(tables.heads), strict=True):
         excess = head.mass * (head.values @ slope[part] - here[part] @ slope[part])
         mass = (point * head.mass).sum() + head.cls_mass
         change = free * (excess[:, None, :] - excess[:, :, None])

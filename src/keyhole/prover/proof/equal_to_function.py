@@ -20,7 +20,7 @@ from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace
 from keyhole.prover.proof.fractional_minimum import view
-from keyhole.prover.proof.lower_bound import Bounds, bound
+from keyhole.prover.proof.lower_bound import bound
 from keyhole.prover.proof.tables import (
     Drift,
     MassRangeError,
@@ -119,7 +119,7 @@ class _Search:
                 cause = f"{parts_open}, with the bound {at_least(low)} at the lowest"
                 return self._undecided(cause, cell)
             self.branches += 1
-            verdict = self._settle(branched(part, 0, row), [cell] * self.tables.symbols, attack=False, floor=low)
+            verdict = self._settle(branched(part, row), [cell] * self.tables.symbols, attack=False, floor=low)
             if verdict is not None:
                 return verdict
         return Verification("PROVED", margin=float(self.margin))
@@ -148,12 +148,10 @@ class _Search:
                 )
                 if counterexample is not None:
                     return counterexample
-            self._open(low, cell, parts[index : index + 1], bounds, index)
+            spread = np.where(parts.free > 0, np.nan_to_num(bounds.spread[index]), -1.0)
+            part = parts[index : index + 1]
+            heapq.heappush(self.open, (low, next(self.order), cell, part, int(np.argmax(spread))))
         return None
-
-    def _open(self, low: float, cell: int, part: Parts, bounds: Bounds, index: int) -> None:
-        spread = np.where(part.free > 0, np.nan_to_num(bounds.spread[index]), -1.0)
-        heapq.heappush(self.open, (low, next(self.order), cell, part, int(np.argmax(spread))))
 
     def _counterexample(self, point: np.ndarray, output: Ball, cell: int) -> Verification | None:
         """A counterexample, if f's sign at the point is certain and the junta's answer another."""

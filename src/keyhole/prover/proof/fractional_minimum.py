@@ -10,13 +10,12 @@ than the mass of any of them, and nothing cancels.
 """
 
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 
 import numpy as np
 
 from keyhole.arrays import Float, Int
 from keyhole.prover.proof.region import Minimisers
-from keyhole.prover.proof.tables import SPECK, HeadTable, Parts, Tables, points
+from keyhole.prover.proof.tables import SPECK, HeadTable, Parts, Tables, points, slices_of
 from keyhole.rigorous import GROW, Ball, gamma
 
 CHUNK = 2**16  # numbers of one pass held at once: what a cache holds
@@ -54,12 +53,6 @@ class View:
     heads: tuple[HeadView, ...]
     parts: Parts
     rows: Int[np.ndarray, "rows"]  # the rows with a free copy
-
-    @property
-    def slices(self) -> list[slice]:
-        """The places of each head's coordinates in a direction."""
-        ends = accumulate((len(head.reach) for head in self.heads), initial=0)
-        return [slice(start, stop) for start, stop in pairwise(ends)]
 
     @property
     def count(self) -> int:
@@ -133,7 +126,7 @@ def _joined(
     symbols = range(1, seen.heads[0].mass.shape[0] + 1)
     sums = np.zeros((len(symbols), *shape, len(seen.rows)))
     total, rest, size, allowance = (np.zeros(shape) for _ in range(4))
-    for head, part in zip(seen.heads, seen.slices, strict=True):
+    for head, part in zip(seen.heads, slices_of(seen.heads), strict=True):
         some = directions[:, :, part]
         reach = (np.abs(some.mid) @ head.reach) * GROW
         bound, terms = _one_head(head, some.mid, reach)

@@ -14,6 +14,7 @@ from keyhole.arrays import Float
 from keyhole.errors import ShapeError
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.region import Minimisers, Region
+from keyhole.prover.proof.relaxation import either
 from keyhole.prover.proof.tables import Tables
 from keyhole.prover.proof.words import WordRegion
 from keyhole.rigorous import Ball, exact
@@ -67,7 +68,8 @@ class HalfSpaces:
                     np.where(new[:, None, None], minimisers.shown, best.shown),
                     np.where(new[:, None], minimisers.spread, best.spread),
                 )
-                kept, moved = _either(new, tilted, kept), _either(new, shift + more, moved)
+                kept = either(new[:, None, None], tilted, kept)
+                moved = either(new[:, None], shift + more, moved)
             directions, shift = kept, moved
         return best
 
@@ -83,12 +85,6 @@ class HalfSpaces:
 
 def _below(low: np.ndarray, constant: Ball) -> np.ndarray:
     return np.asarray(np.nextafter(low + constant.low, -np.inf))
-
-
-def _either(new: np.ndarray, one: Ball, other: Ball) -> Ball:
-    shape = (-1, *(1,) * (one.mid.ndim - 1))
-    pick = new.reshape(shape)
-    return replace(one, mid=np.where(pick, one.mid, other.mid), rad=np.where(pick, one.rad, other.rad))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from keyhole.attention import ReLU
 from keyhole.prover.proof.after_attention import Norm, Tail, Trace, trace
 from keyhole.prover.proof.curves import Curves, curve, curves
 from keyhole.prover.proof.region import Minimisers, Region
-from keyhole.prover.proof.relaxation import Box, Relaxed, relaxed, spread_below, through_norm
+from keyhole.prover.proof.relaxation import Box, Relaxed, either, relaxed, spread_below, through_norm
 from keyhole.prover.proof.tables import Tables, outputs
 from keyhole.rigorous import Ball, exact, inverse
 
@@ -81,8 +81,8 @@ def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) ->
     if best is None:
         return found
     new = signs * found.output.mid < signs * best.output.mid
-    output = Ball(np.where(new, found.output.mid, best.output.mid), np.where(new, found.output.rad, best.output.rad))
-    return replace(found, worst=np.where(new[:, None, None], found.worst, best.worst), output=output)
+    worst = np.where(new[:, None, None], found.worst, best.worst)
+    return replace(found, worst=worst, output=either(new, found.output, best.output))
 
 
 def _cut(
@@ -263,7 +263,9 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
             continue
         if boxes:  # rows of a later norm, coordinate by coordinate
             low, high = _sum_below(low, shift), -_sum_below(-high, -shift)
-            low, high = _centred_ranges(low, high) if stage.centres else (low, high)
+            if stage.centres:
+                mean = [exact(end).total() * inverse(exact(float(d))) for end in (low, high)]
+                low, high = (exact(low) - mean[1][:, None]).low, (exact(high) - mean[0][:, None]).high
         else:
             middle = stage.centred(shift)
             low, high = _sum_below(low, middle), -_sum_below(-high, -middle)
@@ -275,12 +277,6 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
         high = np.maximum(scaled[0].high, scaled[1].high)
         shift = exact(np.zeros(d))
     return tuple(boxes)
-
-
-def _centred_ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The ranges of rows less their mean, from those of each coordinate."""
-    mean = [exact(end).total() * inverse(exact(float(low.shape[1]))) for end in (low, high)]
-    return (exact(low) - mean[1][:, None]).low, (exact(high) - mean[0][:, None]).high
 
 
 def _least_relaxed(seen: Region, tail: Tail, found: Relaxed, box: Box | None) -> np.ndarray:

@@ -113,8 +113,9 @@ def supported(
     known = ((far * far).total() - (middle * middle).total()) * share + exact(norm.eps) + radius * radius
     quadratic_constant = scaled * exact(0.5) * known
     up = kappa >= 0
-    return _either(up[:, None], tangent, quadratic), _either(up, tangent_constant, quadratic_constant)
+    return either(up[:, None], tangent, quadratic), either(up, tangent_constant, quadratic_constant)
 
 
-def _either(first: np.ndarray, one: Ball, other: Ball) -> Ball:
+def either(first: np.ndarray, one: Ball, other: Ball) -> Ball:
+    """Return the entries of one where a condition holds, else those of the other."""
     return Ball(np.where(first, one.mid, other.mid), np.where(first, one.rad, other.rad))

@@ -7,6 +7,8 @@ are fixed to each symbol, all other copies being free.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -106,6 +108,12 @@ class Parts:
         return Parts(self.free, self.fixed[index])
 
 
+def slices_of(heads: Sequence[Any]) -> list[slice]:
+    """The places of each head's coordinates among those of all heads."""
+    ends = accumulate((len(head.reach) for head in heads), initial=0)
+    return [slice(start, stop) for start, stop in pairwise(ends)]
+
+
 def split(tables: Tables, cells: tuple[tuple[int, ...], ...], positions: tuple[int, ...]) -> Parts:
     """One part for each assignment of symbols to the positions."""
     fixed = np.zeros((len(cells), len(tables.counts), tables.symbols), dtype=np.int64)
@@ -117,12 +125,12 @@ def split(tables: Tables, cells: tuple[tuple[int, ...], ...], positions: tuple[i
     return Parts(free, fixed)
 
 
-def branched(parts: Parts, index: int, row: int) -> Parts:
+def branched(part: Parts, row: int) -> Parts:
     """One part cut along a free copy of a row: a part for each symbol it may show."""
-    symbols = parts.fixed.shape[2]
-    fixed = np.repeat(parts.fixed[index : index + 1], symbols, axis=0)
+    symbols = part.fixed.shape[2]
+    fixed = np.repeat(part.fixed, symbols, axis=0)
     fixed[np.arange(symbols), row, np.arange(symbols)] += 1
-    free = parts.free.copy()
+    free = part.free.copy()
     free[row] -= 1
     return Parts(free, fixed)
 

@@ -7,7 +7,6 @@ that the language does not read are free, as before. For one head the value is e
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from keyhole.arrays import Float, Int
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.fractional_minimum import CHUNK, ITERATIONS
 from keyhole.prover.proof.region import Minimisers
-from keyhole.prover.proof.tables import SPECK, HeadTable, Tables
+from keyhole.prover.proof.tables import SPECK, HeadTable, Tables, slices_of
 from keyhole.rigorous import GROW, Ball, gamma
 
 
@@ -49,11 +48,6 @@ class WordRegion:
     @cached_property
     def _free(self) -> np.ndarray:
         return np.setdiff1d(np.arange(len(self.tables.counts)), self.reads)
-
-    @property
-    def _slices(self) -> list[slice]:
-        ends = accumulate((len(head.reach) for head in self.tables.heads), initial=0)
-        return [slice(start, stop) for start, stop in pairwise(ends)]
 
     def middle(self) -> Float[np.ndarray, "parts rows A"]:
         """The point that costs the least mass of the first head, mixed with every symbol alike."""
@@ -114,7 +108,9 @@ class WordRegion:
         total = size = allowance = rest = np.zeros((self.count, directions.mid.shape[1]))
         read = free = np.zeros(())
         terms = len(self.tables.counts) + directions.mid.shape[2] + 4 * len(self.tables.heads) + 16
-        for head, part, (smallest, largest) in zip(self.tables.heads, self._slices, self._extremes, strict=True):
+        for head, part, (smallest, largest) in zip(
+            self.tables.heads, slices_of(self.tables.heads), self._extremes, strict=True
+        ):
             some = directions[:, :, part]
             costs = self._costs(head, some.mid)
             bound = self._one_head(costs, smallest)

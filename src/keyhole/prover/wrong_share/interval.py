@@ -23,7 +23,7 @@ from keyhole.prover.proof.lower_bound import bound
 from keyhole.prover.proof.tables import Drift, MassRangeError, Parts, Tables, outputs, split, tables_of
 from keyhole.prover.wrong_share.dominating_point import dominating_point
 from keyhole.prover.wrong_share.linear_statistic import LinearStatistic
-from keyhole.prover.wrong_share.slab_bounds import Slab, likely_view, slab_of
+from keyhole.prover.wrong_share.slab_bounds import likely_view, slab_of
 
 DRAWS = 40_000  # inputs drawn from inside the rare sets
 BLOCK = 4096
@@ -130,7 +130,7 @@ def wrong_share(
         return _counted(compared, rare_sets(compared, late), delta, np.random.default_rng([seed, 3]))
 
 
-def rare_sets(compared: Compared, late: Callable[[], bool] = lambda: False) -> list[RareSet]:
+def rare_sets(compared: Compared, late: Callable[[], bool]) -> list[RareSet]:
     """Return, for each cell that is not proved as a whole, a set outside of which it is."""
     evaluator, tables, junta, law = compared.evaluator, compared.tables, compared.junta, compared.law
     cells = junta.cells()
@@ -148,7 +148,11 @@ def rare_sets(compared: Compared, late: Callable[[], bool] = lambda: False) -> l
             near = witness[free]
         point = dominating_point(evaluator, law, free, fixed, float(signs[index]), near)
         statistic = LinearStatistic(point.weights(), law)
-        sorted_cells.append((index, statistic, _failing(statistic, point.chances)))
+        failing = 0.0  # about the probability that the cell fails
+        if point.chances is not None:
+            failing = statistic.below(int((statistic.weights * point.chances).sum()) + 1)[1]
+        sorted_cells.append((index, statistic, failing))
+    # what proofs may leave out is a small part of the largest
     sought = max((failing for _, _, failing in sorted_cells), default=0.0) or UNKNOWN
     sets = []
     for index, statistic, _ in sorted_cells:
@@ -157,13 +161,6 @@ def rare_sets(compared: Compared, late: Callable[[], bool] = lambda: False) -> l
         share = prod(law.chances[symbol] for symbol in cells[index])
         sets.append(RareSet(index, share, free, statistic, limit, left_out * share))
     return sets
-
-
-def _failing(statistic: LinearStatistic, chances: np.ndarray | None) -> float:
-    """About the probability that the cell fails, or 0: what proofs may leave out is a small part of the largest."""
-    if chances is None:
-        return 0.0
-    return statistic.below(int((statistic.weights * chances).sum()) + 1)[1]
 
 
 def proved_limit(
@@ -179,6 +176,7 @@ def proved_limit(
     Slabs are proved downwards from the largest L; one that is not proved is halved, until it is narrow.
     """
     chances, weights = np.asarray(statistic.law.chances), statistic.weights
+    free = np.setdiff1d(np.arange(compared.tables.tokens), compared.junta.positions).tolist()
     spread = float(np.sqrt((chances * (weights - (chances * weights).sum(axis=1, keepdims=True)) ** 2).sum()))
     event = sought * SPENT / EVENTS
     width = max(1, round(SLABS * spread))
@@ -188,9 +186,10 @@ def proved_limit(
     step = width
     while high > 0 and not late() and statistic.below(high)[1] > sought * SPENT:
         low = max(0, high - step)
-        failed, spent = _unproved(compared, part, sign, slab_of(statistic, low, high), event)
-        left_out += spent
-        if not failed:
+        seen = likely_view(compared.tables, part, slab_of(statistic, low, high), free, event)
+        least = float(bound(compared.tables, compared.tail, seen, np.array([sign])).low[0])
+        if np.isfinite(least) and least > 0:
+            left_out += seen.events * event * (1 + 2.0**-40)
             high = low
             step = min(width, 2 * step)
         elif step <= max(1, round(NARROWEST * spread)):
@@ -198,17 +197,6 @@ def proved_limit(
         else:
             step = max(1, step // 2)
     return high, min(1.0, left_out)
-
-
-def _unproved(compared: Compared, part: Parts, sign: float, slab: Slab, event: float) -> tuple[bool, float]:
-    """Return whether a slab stays unproved, and the probability of the sets that its proof left out."""
-    tables = compared.tables
-    free = np.setdiff1d(np.arange(tables.tokens), compared.junta.positions)
-    seen = likely_view(tables, part, slab, free.tolist(), event)
-    least = float(bound(tables, compared.tail, seen, np.array([sign])).low[0])
-    if np.isfinite(least) and least > 0:
-        return False, seen.events * event * (1 + 2.0**-40)
-    return True, 0.0
 
 
 def _counted(compared: Compared, sets: list[RareSet], delta: float, rng: np.random.Generator) -> WrongShare:
