@@ -20,7 +20,7 @@ class ConjunctionSearch:
 
     places: Int[np.ndarray, "c"]  # those that are 1 in every positive example
     negatives: Words  # their bits in the negative examples
-    unmet: Words
+    start: Words  # none is denied yet
 
     @classmethod
     def of(cls, bits: Bool[np.ndarray, "n T"], labels: Bool[np.ndarray, "n"]) -> "ConjunctionSearch":
@@ -31,10 +31,6 @@ class ConjunctionSearch:
         if not len(negative):
             return cls(places, np.zeros((len(places), 1), dtype=np.uint64), np.zeros_like(unmet))
         return cls(places, pack(negative[:, places].T), unmet)
-
-    def start(self) -> Words:
-        """No negative example is denied yet."""
-        return self.unmet
 
     def grow(self, state: Words, places: Int[np.ndarray, "b"]) -> Words:
         """For each new position, the examples it leaves: those at which its bit is 1."""
@@ -54,17 +50,13 @@ class JuntaSearch:
 
     places: Int[np.ndarray, "c"]
     columns: UInt64[np.ndarray, "words c"]
-    examples: UInt64[np.ndarray, "words 2"]  # one cell: the positive and the negative ones
+    start: UInt64[np.ndarray, "words 2"]  # one cell: the positive and the negative examples
 
     @classmethod
     def of(cls, bits: Bool[np.ndarray, "n T"], labels: Bool[np.ndarray, "n"]) -> "JuntaSearch":
         """The search on a sample of bits."""
         kinds = pack(np.stack([labels, ~labels]))
         return cls(np.arange(bits.shape[1]), pack(bits.T).T.copy(), kinds.T.copy())
-
-    def start(self) -> Words:
-        """One cell with all examples."""
-        return self.examples
 
     def grow(self, state: Words, places: Int[np.ndarray, "b"]) -> Words:
         """For each new position, every cell cut in two; positive and negative examples of a cell stay neighbours."""
@@ -117,7 +109,7 @@ def _blocks(search: Search, size: int, only: int | None = None) -> Iterator[Bloc
     for turn, prefix in enumerate(combinations(range(count), max(size - 2, 0))):
         if only is not None and turn != only:
             continue
-        state, first = search.start(), prefix[-1] + 1 if prefix else 0
+        state, first = search.start, prefix[-1] + 1 if prefix else 0
         for place in prefix:
             state = search.grow(state, np.array([place]))[0]
         places = np.arange(first, count) if size > 1 else np.array([-1])

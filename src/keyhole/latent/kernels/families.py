@@ -21,6 +21,10 @@ class _ByLogarithm(Kernel):
     def between(self, left: Left, right: Right) -> Gram:
         return np.exp(self.log_between(left, right))
 
+    def diagonal(self, points: Left) -> Float[Any, "m"]:
+        """One, as of every kernel that reads distances alone."""
+        return np.ones_like(points[:, 0])
+
 
 @dataclass(frozen=True)
 class Gaussian(_ByLogarithm):
@@ -38,10 +42,6 @@ class Gaussian(_ByLogarithm):
     def log_between(self, left: Left, right: Right) -> Gram:
         """Half the squared distance, in bandwidths."""
         return -_squared_distance(left, right, self.bandwidth) / 2
-
-    def diagonal(self, points: Left) -> Float[Any, "m"]:
-        """One."""
-        return np.ones_like(points[:, 0])
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,6 @@ class Matern(_ByLogarithm):
         if self.smoothness == 1.5:
             return np.log1p(distance) - distance
         return np.log1p(distance + square / 3) - distance
-
-    def diagonal(self, points: Left) -> Float[Any, "m"]:
-        """One."""
-        return np.ones_like(points[:, 0])
 
 
 @dataclass(frozen=True)
