@@ -17,6 +17,7 @@ from keyhole.latent.exchangeability.order import neighbours_test as neighbours_t
 from keyhole.latent.exchangeability.order import places_test as places_test
 from keyhole.latent.exchangeability.order import require_sequences as require_sequences
 from keyhole.latent.exchangeability.permutations import PermutationTest as PermutationTest
+from keyhole.latent.exchangeability.permutations import Rate as Rate
 from keyhole.latent.exchangeability.permutations import binomial_limit as binomial_limit
 from keyhole.latent.exchangeability.permutations import least_permutations as least_permutations
 from keyhole.latent.exchangeability.permutations import rejection_rate as rejection_rate

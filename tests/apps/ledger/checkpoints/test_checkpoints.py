@@ -11,6 +11,7 @@ from keyhole.apps.heads.order import OrderReport
 from keyhole.apps.ledger.checkpoints import EXPERIMENTS, atom_mapping, exchangeability, head_roles, syntax
 from keyhole.apps.ledger.checkpoints.sources import TREEBANK, TSP, VARIABLE, VIT, Needed, named
 from keyhole.apps.ledger.reproduction import reproduce
+from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.errors import MissingError
 
 DIGEST = hashlib.sha256(b"weights").hexdigest()[:8]
@@ -90,7 +91,7 @@ def test_shares_of_heads():
 )
 def test_verdicts(good, bad, verdict):
     """What speaks for a claim makes it hold, what speaks against it fail, and neither leaves it open."""
-    assert head_roles.conclude(good, bad) == verdict
+    assert verdict_of(holds=good, fails=bad) == verdict
 
 
 def test_reactions_are_as_they_are_written():

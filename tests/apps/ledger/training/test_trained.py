@@ -274,7 +274,7 @@ def test_sparse_heads(won, lost, verdict):
     """Most generalising runs must look at the relevant positions, by the whole interval of their share."""
     runs = [result(success=False, numbers={"mass_best": mass}) for mass in lost]
     runs += [result(numbers={"mass_best": mass}) for mass in won]
-    assert sparse_heads.conclude(runs).verdict == verdict
+    assert sparse_heads.conclude([(300, run) for run in runs]).verdict == verdict
 
 
 GOOD = RunCertificate(

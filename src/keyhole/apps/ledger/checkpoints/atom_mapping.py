@@ -14,7 +14,6 @@ import numpy as np
 
 from keyhole.apps.heads.model_source import open_checkpoint
 from keyhole.apps.heads.packages import PACKAGED
-from keyhole.apps.ledger.checkpoints.head_roles import conclude
 from keyhole.apps.ledger.checkpoints.sources import where_present
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.checkpoints import prepare
@@ -41,53 +40,27 @@ PIECES = re.compile(
 )
 NAMED = (10, 5)  # the head that the package reads, from 0
 FAVOUR = 90.0  # of neighbours, in the package
-REACTIONS: tuple[
-    tuple[str, tuple[set[int], ...]], ...
-] = (  # each atom of the product: its origin, from 0; several where they are alike
-    ("CC(=O)O.CCO>>CCOC(C)=O", ({4}, {5}, {6}, {1}, {0}, {2})),
-    ("CC(=O)Cl.NCCC>>CCCNC(C)=O", ({7}, {6}, {5}, {4}, {1}, {0}, {2})),
-    ("CCCBr.CO>>CCCOC", ({0}, {1}, {2}, {5}, {4})),
-    ("CCC(C)=O>>CCC(C)O", ({0}, {1}, {2}, {3}, {4})),
-    ("CCOC(C)=O.O>>CC(=O)O", ({4}, {3}, {5}, {6})),
-    ("CCC(=O)Cl.CNC>>CCC(=O)N(C)C", ({0}, {1}, {2}, {3}, {6}, {5, 7}, {5, 7})),
-    ("CCCCI.[Na]C#N>>CCCCC#N", ({0}, {1}, {2}, {3}, {6}, {7})),
-    ("CCN.O=C(Cl)CCC>>CCCC(=O)NCC", ({8}, {7}, {6}, {4}, {3}, {2}, {1}, {0})),
-    (
-        "Nc1ccccc1.O=C(O)c1ccccc1>>O=C(Nc1ccccc1)c1ccccc1",
-        ({7}, {8}, {0}, {1}, {2, 6}, {3, 5}, {4}, {3, 5}, {2, 6}, {10}, {11, 15}, {12, 14}, {13}, {12, 14}, {11, 15}),
-    ),
-    (
-        "Brc1ccccn1.OB(O)c1ccc(F)cc1>>Fc1ccc(-c2ccccn2)cc1",
-        ({14}, {13}, {12, 15}, {11, 16}, {10}, {1}, {2}, {3}, {4}, {5}, {6}, {11, 16}, {12, 15}),
-    ),
-    ("CC(C)(C)OC(=O)N1CCC(O)CC1>>OC1CCNCC1", ({11}, {10}, {9, 12}, {8, 13}, {7}, {8, 13}, {9, 12})),
-    (
-        "BrCc1ccccc1.Oc1ccc(Cl)cc1>>Clc1ccc(OCc2ccccc2)cc1",
-        ({13}, {12}, {11, 14}, {10, 15}, {9}, {8}, {1}, {2}, {3, 7}, {4, 6}, {5}, {4, 6}, {3, 7}, {10, 15}, {11, 14}),
-    ),
-    ("Cc1ccc([N+](=O)[O-])cc1>>Cc1ccc(N)cc1", ({0}, {1}, {2, 9}, {3, 8}, {4}, {5}, {3, 8}, {2, 9})),
-    (
-        "C1COCCN1.O=[N+]([O-])c1ccc(F)cc1>>O=[N+]([O-])c1ccc(N2CCOCC2)cc1",
-        (
-            {6, 8},
-            {7},
-            {6, 8},
-            {9},
-            {10, 15},
-            {11, 14},
-            {12},
-            {5},
-            {0, 4},
-            {1, 3},
-            {2},
-            {1, 3},
-            {0, 4},
-            {11, 14},
-            {10, 15},
-        ),
-    ),
-    ("CNC.O=Cc1ccccc1>>CN(C)Cc1ccccc1", ({0, 2}, {1}, {0, 2}, {4}, {5}, {6, 10}, {7, 9}, {8}, {7, 9}, {6, 10})),
-    ("COC(=O)c1ccc(C)cc1.O>>Cc1ccc(C(=O)O)cc1", ({8}, {7}, {6, 9}, {5, 10}, {4}, {2}, {3}, {11}, {5, 10}, {6, 9})),
+WRITTEN = {  # the origin of each atom of the product, from 0; several where they are alike
+    "CC(=O)O.CCO>>CCOC(C)=O": "4 5 6 1 0 2",
+    "CC(=O)Cl.NCCC>>CCCNC(C)=O": "7 6 5 4 1 0 2",
+    "CCCBr.CO>>CCCOC": "0 1 2 5 4",
+    "CCC(C)=O>>CCC(C)O": "0 1 2 3 4",
+    "CCOC(C)=O.O>>CC(=O)O": "4 3 5 6",
+    "CCC(=O)Cl.CNC>>CCC(=O)N(C)C": "0 1 2 3 6 5/7 5/7",
+    "CCCCI.[Na]C#N>>CCCCC#N": "0 1 2 3 6 7",
+    "CCN.O=C(Cl)CCC>>CCCC(=O)NCC": "8 7 6 4 3 2 1 0",
+    "Nc1ccccc1.O=C(O)c1ccccc1>>O=C(Nc1ccccc1)c1ccccc1": "7 8 0 1 2/6 3/5 4 3/5 2/6 10 11/15 12/14 13 12/14 11/15",
+    "Brc1ccccn1.OB(O)c1ccc(F)cc1>>Fc1ccc(-c2ccccn2)cc1": "14 13 12/15 11/16 10 1 2 3 4 5 6 11/16 12/15",
+    "CC(C)(C)OC(=O)N1CCC(O)CC1>>OC1CCNCC1": "11 10 9/12 8/13 7 8/13 9/12",
+    "BrCc1ccccc1.Oc1ccc(Cl)cc1>>Clc1ccc(OCc2ccccc2)cc1": "13 12 11/14 10/15 9 8 1 2 3/7 4/6 5 4/6 3/7 10/15 11/14",
+    "Cc1ccc([N+](=O)[O-])cc1>>Cc1ccc(N)cc1": "0 1 2/9 3/8 4 5 3/8 2/9",
+    "C1COCCN1.O=[N+]([O-])c1ccc(F)cc1>>O=[N+]([O-])c1ccc(N2CCOCC2)cc1": "6/8 7 6/8 9 10/15 11/14 12 5 0/4 1/3 2 1/3 0/4 11/14 10/15",
+    "CNC.O=Cc1ccccc1>>CN(C)Cc1ccccc1": "0/2 1 0/2 4 5 6/10 7/9 8 7/9 6/10",
+    "COC(=O)c1ccc(C)cc1.O>>Cc1ccc(C(=O)O)cc1": "8 7 6/9 5/10 4 2 3 11 5/10 6/9",
+}
+REACTIONS: tuple[tuple[str, tuple[set[int], ...]], ...] = tuple(
+    (smiles, tuple({int(origin) for origin in atom.split("/")} for atom in origins.split()))
+    for smiles, origins in WRITTEN.items()
 )
 KNOWN = 8  # of the reactions: what they say was known when the claim was written; it is judged on the others
 WAYS = ("argmax", "both directions", "same element", "package")
@@ -201,7 +174,7 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (the model and
     )
     by_layer = ", ".join(f"{share:.1%}" for share in right["argmax"][:, NAMED[1]])
     return Outcome(
-        conclude(best, not best),
+        "holds" if best else "fails here",
         f"{'It is' if best else 'It is not'} the best head: head 6 of layer 11, which the package reads, names the right origin of "
         f"{unseen['argmax'][NAMED]:.1%} of the atoms judged, and is number {rank} of 96 by that; the best names {unseen['argmax'].max():.1%}.\n"
         f"{package.package} {package.version}, layers and heads from 1. Judged, {unseen_atoms} atoms of {len(REACTIONS) - KNOWN} products that were not known: argmax: 11-6 {unseen['argmax'][NAMED]:.1%}, rank {rank} of 96, largest {unseen['argmax'].max():.1%}.\nAll, {atoms} atoms of {len(REACTIONS)} products: {lines}.\nAll layers share one set of weights; head 6 by layer: {by_layer}.",

@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.apps.heads.head_data import Images, Rows, Text
 from keyhole.apps.heads.order import ModelOrder, model_order
-from keyhole.apps.ledger.checkpoints.head_roles import conclude, read_digits
+from keyhole.apps.ledger.checkpoints.head_roles import read_digits
 from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
 from keyhole.apps.ledger.checkpoints.sources import DIGITS, TSP, VIT, VIT_SETTINGS, named, where_present
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
@@ -55,16 +55,14 @@ def measure(scale: Scale, seed: int) -> Outcome:
             for nodes, path in tours.items()
         },
     }
-    verdict = judge(
-        {name: answer.moved_together for name, answer in orders.items()},
-        {name: answer.moved_alone for name, answer in orders.items()},
-        {name: answer.moved_context for name, answer in orders.items()},
-    )
-    together = {name: value for name, order in orders.items() if (value := order.moved_together) is not None}
-    alone = {name: value for name, order in orders.items() if (value := order.moved_alone) is not None}
-    context = {name: value for name, order in orders.items() if (value := order.moved_context) is not None}
+    readings = [
+        {name: order.moved_together for name, order in orders.items()},
+        {name: order.moved_alone for name, order in orders.items()},
+        {name: order.moved_context for name, order in orders.items()},
+    ]
+    together, alone, context = [{name: value for name, value in read.items() if value is not None} for read in readings]
     return Outcome(
-        verdict,
+        judge(*readings),
         f"{named([vision, *tours.values()])}. Moved with positions: {_list(together)}. Moved without: {_list(alone)}. Last row, those before it reordered: {_list(context)}.",
         {
             **{f"{name}: moved with positions": value for name, value in together.items()},
@@ -113,7 +111,7 @@ def judge(
         )
     good = all(value is not None and value <= ROUNDING for value in still.values())
     moves = all(value is not None and value >= FELT for value in felt.values())
-    return conclude(good and moves, not (good and moves))
+    return "holds" if good and moves else "fails here"
 
 
 def _list(values: dict[str, float]) -> str:

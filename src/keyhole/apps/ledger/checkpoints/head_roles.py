@@ -14,9 +14,9 @@ from keyhole.apps.heads.packages import PACKAGED
 from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
 from keyhole.apps.ledger.checkpoints.sources import DIGITS, LABELS, TSP, VIT, VIT_SETTINGS, named, where_present
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
+from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.checkpoints import Checkpoint, load_checkpoint, prepare
 from keyhole.papers import BONAERT_2021, EDELMAN_2022, KOOL_2019
-from keyhole.verdicts import ClaimVerdict
 
 MOTIVE = "the motivation of Edelman et al. (2022), whose slides show attention that is sparse or close to uniform; the rule and the threshold are keyhole's"
 FORMULA = r"\mathrm{sink}:\ \sum_{t\in\mathrm{sinks}}a_t\ge\tfrac12;\qquad \mathrm{near\text{-}uniform}:\ \frac{H(a)}{\log n}\ge 0.95;\qquad \mathrm{sparse}:\ \frac{e^{H(a)}}{n}\le\tfrac14"
@@ -81,9 +81,9 @@ def measure_language(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (fort
     package = PACKAGED["minilm"]
     counts = answer.counts["trained"]
     return Outcome(
-        conclude(
-            share.low >= 0.5 and random == 0 and shuffled < share.low,
-            share.high < 0.5 or random > 0 or shuffled >= share.high,
+        verdict_of(
+            holds=share.low >= 0.5 and random == 0 and shuffled < share.low,
+            fails=share.high < 0.5 or random > 0 or shuffled >= share.high,
         ),
         f"{counts['sparse']} of 72 heads are sparse, {counts['local']} local and {counts['sink']} sinks: together {share}, or {share.value:.0%} (95 % interval {share.interval}). "
         + ("None is sparse, so that this hardly supports attention that is sparse. " if not counts["sparse"] else "")
@@ -112,8 +112,9 @@ def measure_vision(scale: Scale, seed: int) -> Outcome:
     selective = Counted(answer.uses["trained"], ("sparse", "sink"), seed)
     even = share.of(answer.uses["random"], ("near-uniform",))
     return Outcome(
-        conclude(
-            share.low >= 0.5 and selective.low > 0 and even == 1, share.high < 0.5 or selective.high == 0 or even < 1
+        verdict_of(
+            holds=share.low >= 0.5 and selective.low > 0 and even == 1,
+            fails=share.high < 0.5 or selective.high == 0 or even < 1,
         ),
         f"{named([model])}: {told(answer)}. Entropy / log n of the four heads without [CLS]: {_entropies(answer)}. The forward pass reads {right:.2%} of {read:,} images right, and its queries at [CLS] differ by at most {spread:.2g} between images. Of random weights {even:.0%} are near-uniform.",
         {
@@ -153,7 +154,7 @@ def measure_reinforcement(scale: Scale, seed: int) -> Outcome:
         for nodes, answer in answers.items()
     )
     return Outcome(
-        conclude(good, bad),
+        verdict_of(holds=good, fails=bad),
         f"{named(list(models.values()))}. {parts}.",
         {
             **{f"{nodes} nodes, layer 1 near-uniform": share.value for nodes, share in first.items()},
@@ -198,11 +199,6 @@ class Counted:
 
     def __str__(self) -> str:
         return f"{round(self.value * self.heads)}"
-
-
-def conclude(good: bool, bad: bool) -> ClaimVerdict:  # noqa: FBT001  (what speaks for a claim, and against it)
-    """The verdict of what speaks for a claim and of what speaks against it."""
-    return "holds" if good else "fails here" if bad else "undecided at this scale"
 
 
 def told(found: Heads) -> str:

@@ -4,9 +4,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from keyhole.apps.heads.head_annotation import RelationScore, heads_annotation
-from keyhole.apps.ledger.checkpoints.head_roles import conclude
 from keyhole.apps.ledger.checkpoints.sources import TREEBANK, named, where_present
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
+from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.papers import CLARK_2019
 
 CLAIM = Claim(
@@ -46,7 +46,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     good = len(asked) == len(RELATIONS) and all(each.verdict == "above" for each in asked.values())
     bad = any(each.verdict == "below" for each in asked.values())
     return Outcome(
-        conclude(good, bad),
+        verdict_of(holds=good, fails=bad),
         f"{named(parts)}, {answer.chosen_on} and {answer.scored_on}. {'; '.join(_told(each) for each in asked.values())}.",
         {
             **{f"{name}: head": each.best.scored.value for name, each in asked.items()},

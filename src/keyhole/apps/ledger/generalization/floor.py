@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
+from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.bounds.finite import clopper_pearson, first_moment_size, information_floor
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, line_figure
 from keyhole.papers import EDELMAN_2022
-from keyhole.verdicts import ClaimVerdict
 
 CLAIM = Claim(
     id="floor",
@@ -63,9 +63,8 @@ def measure(scale: Scale, seed: int) -> Outcome:
                 }
                 numbers |= {f"lower end at T = {context}": ends[0], f"upper end at T = {context}": ends[1]}
     decided = all(numbers[f"lower end at T = {context}"] >= 0.5 for context in (100, 400))
-    verdict: ClaimVerdict = "fails here" if not all(verdicts) else "holds" if decided else "undecided at this scale"
     return Outcome(
-        verdict=verdict,
+        verdict=verdict_of(holds=decided, fails=not all(verdicts)),
         measurement="; ".join(
             f"T = {context}: alone in {numbers[f'alone at T = {context}, m = {first_moment_size(context)}']:.3f} of draws at "
             f"m = {first_moment_size(context)}, floor {at_least(information_floor(context, 3), places=1)}"

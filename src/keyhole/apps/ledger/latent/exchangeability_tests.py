@@ -8,6 +8,7 @@ import numpy as np
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.figure import Axis, Figure
 from keyhole.latent.exchangeability import (
+    Rate,
     binomial_limit,
     extendibility_test,
     neighbours_test,
@@ -85,39 +86,27 @@ NULLS: dict[str, tuple[Test, Sampler, int, int]] = {  # a test, a law it should 
 }
 
 
+def rejected(test: Test, law: Sampler, sequences: int, length: int, runs: int, rng: np.random.Generator) -> Rate:
+    """The share of data sets of a law that a test rejects."""
+    return rejection_rate(test, law, sequences=sequences, length=length, runs=runs, level=LEVEL, rng=rng)
+
+
 def measure(scale: Scale, seed: int) -> Outcome:
     """Share of rejections among null data sets, along two families that leave the null, and on two single contrasts."""
     streams = np.random.default_rng(seed).spawn(len(NULLS) + 4)
     sizes = {
-        name: rejection_rate(test, law, sequences=n, length=T, runs=RUNS, level=LEVEL, rng=stream)
-        for (name, (test, law, n, T)), stream in zip(NULLS.items(), streams[: len(NULLS)], strict=True)
+        name: rejected(*null, RUNS, stream)
+        for (name, null), stream in zip(NULLS.items(), streams[: len(NULLS)], strict=True)
     }
     runs, urn_runs = (100, 40) if scale == "quick" else (1000, 1000)
-    chains = {
-        stay: rejection_rate(
-            order, MarkovChain(4, stay), sequences=20, length=12, runs=runs, level=LEVEL, rng=streams[-4]
-        )
-        for stay in (0.1, 0.2, 0.3, 0.4)
-    }
+    chains = {stay: rejected(order, MarkovChain(4, stay), 20, 12, runs, streams[-4]) for stay in (0.1, 0.2, 0.3, 0.4)}
     urns = {
-        copies: rejection_rate(
-            extendible, Urn(np.full(4, copies)), sequences=400, length=8, runs=urn_runs, level=LEVEL, rng=streams[-3]
-        )
-        for copies in (4, 8, 16)
+        copies: rejected(extendible, Urn(np.full(4, copies)), 400, 8, urn_runs, streams[-3]) for copies in (4, 8, 16)
     }
+    positions = Urn(np.ones(100, dtype=int))
     contrasts = {
-        "8 of 100 positions": rejection_rate(
-            extendible,
-            Urn(np.ones(100, dtype=int)),
-            sequences=400,
-            length=8,
-            runs=urn_runs,
-            level=LEVEL,
-            rng=streams[-2],
-        ),
-        "a first place of signs among normals": rejection_rate(
-            first_sign, NORMAL, sequences=200, length=12, runs=urn_runs, level=LEVEL, rng=streams[-1]
-        ),
+        "8 of 100 positions": rejected(extendible, positions, 400, 8, urn_runs, streams[-2]),
+        "a first place of signs among normals": rejected(first_sign, NORMAL, 200, 12, urn_runs, streams[-1]),
     }
     limit = binomial_limit(RUNS, LEVEL)
     seen = min(chains[0.4].value, urns[4].value, *(rate.value for rate in contrasts.values())) >= 0.95

@@ -13,13 +13,13 @@ import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_groups, mean_of, rises, seeds
+from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.apps.pretrain.latent_heads import LatentHead, PrototypeHead
 from keyhole.apps.pretrain.tasks import TransferTask, numbers_of
 from keyhole.figure import Axis, line_figure
 from keyhole.latent.masking import condition_numbers, linear_head
 from keyhole.latent.models import FiniteModel
 from keyhole.papers import ZHANG_2022
-from keyhole.verdicts import ClaimVerdict
 
 CLAIM = Claim(
     id="condition-number",
@@ -173,9 +173,8 @@ def conclude(look: Look) -> Outcome:
         and rises(means["fitted"])
         and learned.high < LITTLE * look.pair_variance
     )
-    verdict: ClaimVerdict = "fails here" if contradicted else "holds" if decided else "undecided at this scale"
     return Outcome(
-        verdict=verdict,
+        verdict=verdict_of(holds=decided, fails=bool(contradicted)),
         measurement=(
             f"Injected error: slope of the downstream excess in κ_T {injected:.3f} for κ_T from {min(look.injected):.3g} to {max(look.injected):.3g}.\n"
             f"Real pretraining at one Bayes risk, κ_T = {', '.join(f'{kappa:.3g}' for kappa in look.exact_head)}: excess of the theorem's head {', '.join(f'{mean:.4f}' for mean in means['exact'])}, "

@@ -8,12 +8,12 @@ import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.pretraining.keeping_runs import NORMAL, fitted_slope, make_groups, mean_of, seeds
+from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.apps.pretrain.latent_heads import LatentHead
 from keyhole.apps.pretrain.tasks import MaskedLetters, numbers_of
 from keyhole.figure import Axis, line_figure
 from keyhole.latent.masking import fisher_spectrum
 from keyhole.papers import ZHANG_2022
-from keyhole.verdicts import ClaimVerdict
 
 CLAIM = Claim(
     id="masked-length",
@@ -92,9 +92,6 @@ def conclude(cells: Sequence[Cell], by_size: Mapping[int, Sequence[float]]) -> O
     same_rank = [cell for cell in cells if cell.rank == max(each.rank for each in cells)]
     growth = fitted_slope([cell.length for cell in same_rank], [cell.trained for cell in same_rank])
     contradicted = bool(away) or growth.low > GROWTH or not in_n.contains(-1.0)
-    verdict: ClaimVerdict = (
-        "fails here" if contradicted else "holds" if growth.high < GROWTH else "undecided at this scale"
-    )
     rows: list[dict[str, Any]] = []
     for cell in cells:
         for name, values in (
@@ -113,7 +110,7 @@ def conclude(cells: Sequence[Cell], by_size: Mapping[int, Sequence[float]]) -> O
         else "Every run reached the least training loss known."
     )
     return Outcome(
-        verdict=verdict,
+        verdict=verdict_of(holds=growth.high < GROWTH, fails=contradicted),
         measurement=(
             f"n × excess KL at n = {N}, trained (in brackets: maximum likelihood, on other data): "
             + ", ".join(

@@ -1,5 +1,6 @@
 """Is the exact posterior in the trained network, layer by layer, more than in the untrained one?"""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.pretraining.keeping_runs import make_runs, seeds
 from keyhole.apps.ledger.pretraining.trained_networks import RUNS, specs_of
+from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.figure import Axis, line_figure
 from keyhole.papers import ZHANG_2022
 
@@ -45,27 +47,13 @@ def conclude(runs: Sequence[Mapping[str, float]]) -> Outcome:
 
     One run that is not, by three standard errors, is enough to fail.
     """
-    layers = sorted(
-        {
-            int(name.removeprefix("trained_probe"))
-            for name in runs[0]
-            if name.startswith("trained_probe") and name[-1].isdigit()
-        }
-    )
+    layers = sorted(int(found[1]) for name in runs[0] if (found := re.fullmatch(r"trained_probe(\d+)", name)))
     last = layers[-1]
     low = [run[f"trained_probe{last}"] - 3 * run[f"trained_probe{last}_error"] for run in runs]
     high = [run[f"trained_probe{last}"] + 3 * run[f"trained_probe{last}_error"] for run in runs]
     untrained = [run[f"untrained_probe{last}"] for run in runs]
-    control = float(
-        np.min(
-            [
-                run[f"{stage}_shuffled{layer}"] / run[f"{stage}_ignorant"]
-                for run in runs
-                for stage in STAGES
-                for layer in layers
-            ]
-        )
-    )
+    shuffled = [(f"{stage}_shuffled{layer}", f"{stage}_ignorant") for stage in STAGES for layer in layers]
+    control = float(np.min([run[probe] / run[ignorant] for run in runs for probe, ignorant in shuffled]))
     holds = (
         max(high) <= NEAR
         and all(end < before / 2 for end, before in zip(high, untrained, strict=True))
@@ -76,39 +64,36 @@ def conclude(runs: Sequence[Mapping[str, float]]) -> Outcome:
         or any(end > before / 2 for end, before in zip(low, untrained, strict=True))
         or control < CONTROL
     )
+
+    def mean(name: str) -> float:
+        return float(np.mean([run[name] for run in runs]))
+
+    probes = {f"layer {layer}": f"probe{layer}" for layer in layers}
+    stages = {stage: f"{place}: {NAMES[stage]}" for place, stage in enumerate(STAGES, 1)}
     rows: list[dict[str, Any]] = [
-        {
-            "stage": f"{place}: {NAMES[stage]}",
-            "divergence": float(np.mean([run[f"{stage}_probe{layer}"] for run in runs])),
-            "layer": f"layer {layer}",
-        }
-        for place, stage in enumerate(STAGES, 1)
-        for layer in layers
+        {"stage": name, "divergence": mean(f"{stage}_{probe}"), "layer": layer}
+        for stage, name in stages.items()
+        for layer, probe in probes.items()
     ]
     rows += [
-        {
-            "stage": f"{place}: {NAMES[stage]}",
-            "divergence": float(np.mean([run[f"{stage}_shuffled{last}"] for run in runs])),
-            "layer": "shuffled targets",
-        }
-        for place, stage in enumerate(STAGES, 1)
+        {"stage": name, "divergence": mean(f"{stage}_shuffled{last}"), "layer": "shuffled targets"}
+        for stage, name in stages.items()
     ]
     spelled = "; ".join(
-        f"layer {layer} "
-        + ", ".join(f"{NAMES[stage]} {np.mean([run[f'{stage}_probe{layer}'] for run in runs]):.4f}" for stage in STAGES)
-        for layer in layers
+        f"{layer} " + ", ".join(f"{NAMES[stage]} {mean(f'{stage}_{probe}'):.4f}" for stage in STAGES)
+        for layer, probe in probes.items()
     )
     return Outcome(
-        verdict="holds" if holds else "fails here" if fails else "undecided at this scale",
+        verdict=verdict_of(holds=holds, fails=fails),
         measurement=(
-            f"In the last layer a linear probe loses {np.mean([run[f'trained_probe{last}'] for run in runs]):.4f} nats once trained and "
-            f"{np.mean(untrained):.4f} before, of {np.mean([run['trained_ignorant'] for run in runs]):.4f} that knowing nothing loses: the untrained "
+            f"In the last layer a linear probe loses {mean(f'trained_probe{last}'):.4f} nats once trained and "
+            f"{np.mean(untrained):.4f} before, of {mean('trained_ignorant'):.4f} that knowing nothing loses: the untrained "
             f"encoder gives {1 - np.mean([run[f'untrained_probe{last}'] / run['untrained_ignorant'] for run in runs]):.1%} of it already.\n"
             f"Held-out KL(exact posterior ‖ linear probe) in nats, mean of {len(runs)} runs: {spelled}. Knowing nothing loses "
-            f"{np.mean([run['trained_ignorant'] for run in runs]):.4f}; shuffled targets at least {control:.2f} times that."
+            f"{mean('trained_ignorant'):.4f}; shuffled targets at least {control:.2f} times that."
         ),
         numbers={
-            "divergence, trained": float(np.mean([run[f"trained_probe{last}"] for run in runs])),
+            "divergence, trained": mean(f"trained_probe{last}"),
             "divergence, untrained": float(np.mean(untrained)),
             "least share of ignorance, shuffled": control,
         },

@@ -9,11 +9,11 @@ import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_groups, mean_of, seeds
+from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.apps.pretrain.latent_heads import LatentHead
 from keyhole.apps.pretrain.split import RiskParts
 from keyhole.apps.pretrain.tasks import numbers_of
 from keyhole.figure import Axis, line_figure
-from keyhole.verdicts import ClaimVerdict
 
 CLAIM = Claim(
     id="risk-parts",
@@ -85,7 +85,6 @@ def conclude(found: Sequence[Parts], early: Sequence[float]) -> Outcome:
     missed = [values for values, slope in slopes.items() if not slope.contains(-1.0)]
     unfinished = not all(share <= LITTLE for share in left.values())
     contradicted = missed or not falling or found[-1].approximation > 1e-9 or unfinished or stopped.high < 0
-    verdict: ClaimVerdict = "fails here" if contradicted else "holds" if stopped.low > 0 else "undecided at this scale"
     rows: list[dict[str, Any]] = []
     for part in found:
         name = f"{part.values} latent value{'s' * (part.values != 1)}"
@@ -96,7 +95,7 @@ def conclude(found: Sequence[Parts], early: Sequence[float]) -> Outcome:
         if part.approximation > 0:
             rows += [{"n": n, "excess": part.approximation, "part": f"approximation, {name}"} for n in SIZES]
     return Outcome(
-        verdict=verdict,
+        verdict=verdict_of(holds=stopped.low > 0, fails=bool(contradicted)),
         measurement=(
             ".\n".join(
                 f"room for {part.values}: approximation {part.approximation:.5f}, generalization "

@@ -8,10 +8,10 @@ import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_groups, mean_of, seeds
+from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.apps.pretrain.tasks import LeastSquares, PooledLabels, numbers_of
 from keyhole.figure import Axis, line_figure
 from keyhole.papers import ZHANG_2022
-from keyhole.verdicts import ClaimVerdict
 
 CLAIM = Claim(
     id="supervised-length",
@@ -80,7 +80,6 @@ def conclude(cells: Sequence[Cell]) -> Outcome:
     missed = [cell for cell in cells if not mean_of(cell.found, LEVEL).contains(cell.expected)]
     contradicted = missed or slopes[True].low > 0 or slopes[False].high < 0 or not in_n.contains(exact_in_n)
     decided = slopes[True].high <= 0 and slopes[False].low > 0
-    verdict: ClaimVerdict = "fails here" if contradicted else "holds" if decided else "undecided at this scale"
     rows: list[dict[str, Any]] = []
     for tied, some in by_length.items():
         name = "tied" if tied else "untied"
@@ -93,7 +92,7 @@ def conclude(cells: Sequence[Cell]) -> Outcome:
             ]
     ends = {tied: (some[0], some[-1]) for tied, some in by_length.items()}
     return Outcome(
-        verdict=verdict,
+        verdict=verdict_of(holds=decided, fails=bool(contradicted)),
         measurement=(
             f"Excess risk, whose slope in log T says whether it grows, from T = {LENGTHS[0]} to {LENGTHS[-1]}: tied {np.mean(ends[True][0].found):.5f} to {np.mean(ends[True][1].found):.5f}, "
             f"slope in log T {slopes[True]:.3f}; untied {np.mean(ends[False][0].found):.4f} to {np.mean(ends[False][1].found):.4f}, slope {slopes[False]:.3f}. "

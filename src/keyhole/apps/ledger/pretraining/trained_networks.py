@@ -9,6 +9,7 @@ import numpy as np
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.pretraining.keeping_runs import make_runs, seeds
 from keyhole.apps.pretrain.network_tasks import NetworkModel, NetworkTask
+from keyhole.apps.pretrain.tasks import numbers_of
 from keyhole.figure import Axis, line_figure
 from keyhole.papers import ZHANG_2022
 from keyhole.sweeps.runs import RunResult, RunSpec
@@ -88,22 +89,16 @@ def measure(scale: Scale, seed: int) -> Outcome:
         for run in results["gaussian", "encoder"]
         for length in SEEN
     )
-    return conclude({key: course(key, some) for key, some in results.items()}, few_encoder, few_positions, share)
+    return conclude({key: course(*key, some) for key, some in results.items()}, few_encoder, few_positions, share)
 
 
-def course(key: tuple[str, str], runs: Sequence[RunResult]) -> Course:
-    """The excess of these runs by length."""
-    task = FINITE if key[0] == "finite" else GAUSSIAN
-    scale = (
-        (lambda numbers, length: numbers[f"risk@{length}"]) if key[0] == "gaussian" else (lambda _numbers, _length: 1.0)
-    )
-    return Course(
-        key[1],
-        {
-            length: [run.numbers[f"excess@{length}"] / scale(run.numbers, length) for run in runs]
-            for length in task.judged
-        },
-    )
+def course(kind: str, network: str, runs: Sequence[RunResult]) -> Course:
+    """The excess of these runs by length, of numbers relative to the Bayes risk."""
+    found = {length: numbers_of(runs, f"excess@{length}") for length in (*SEEN, *BEYOND)}
+    if kind == "finite":
+        return Course(network, found)
+    risks = {length: numbers_of(runs, f"risk@{length}") for length in found}
+    return Course(network, {length: np.divide(found[length], risks[length]).tolist() for length in found})
 
 
 def conclude(

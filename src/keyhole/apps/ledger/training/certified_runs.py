@@ -9,8 +9,8 @@ from keyhole.api.prove_runs import prove_runs
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.training.conjunctions import PRECISION
-from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import train, worker_count
+from keyhole.apps.ledger.verdict import Share
 from keyhole.bounds.finite import clopper_pearson
 from keyhole.figure import Axis, Figure
 from keyhole.papers import EDELMAN_2022, GROSS_2024
@@ -83,6 +83,9 @@ class Group:
         return f"T = {self.context}, m = {self.samples}"
 
 
+BOUNDS = {"error_bound": "promise", "held_out_bound": "held-out half", "trivial_error": "trivial error"}
+
+
 def measure(scale: Scale, seed: int) -> Outcome:
     """Find the threshold, train below it and above it, and certify every run that came out."""
     return conclude(certify_groups(scale, seed))
@@ -151,7 +154,12 @@ def conclude(groups: Sequence[Group]) -> Outcome:
             "undecided": float(sum(run.status == "UNDECIDED" for run in every)),
             "identified": float(sum(bool(run.identified) for run in every)),
             "median seconds": median(run.seconds for run in every),
-            **_slacks(groups),
+            **{
+                f"slack of the {name}, {group}": slack
+                for group in groups
+                for bound, name in BOUNDS.items()
+                if (slack := group.slack(bound)) is not None
+            },
         },
         interval=f"Proved: {share}; measured errors by 99.9 % lower ends over 10,000 inputs.",
         figures=(_figure(groups),),
@@ -160,13 +168,6 @@ def conclude(groups: Sequence[Group]) -> Outcome:
             "PROVED says that model and function agree everywhere, not that either is right. Bounds from norms do not cover the LayerNorm of these models.",
         ),
     )
-
-
-def _slacks(groups: Sequence[Group]) -> dict[str, float]:
-    """By how much each bound exceeds the measured error, median over the runs of a group."""
-    named = {"error_bound": "promise", "held_out_bound": "held-out half", "trivial_error": "trivial error"}
-    slacks = {f"slack of the {name}, {group}": group.slack(bound) for group in groups for bound, name in named.items()}
-    return {name: slack for name, slack in slacks.items() if slack is not None}
 
 
 def _figure(groups: Sequence[Group]) -> Figure:

@@ -8,6 +8,7 @@ from math import exp, log
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.training.exponent import exponent_rates, growth_exponent
 from keyhole.apps.ledger.training.sweeps import train
+from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.bounds import pair_construction
 from keyhole.bounds.theorems import TABULATED, guarantee
 from keyhole.estimate import Estimate
@@ -17,7 +18,6 @@ from keyhole.sweeps.laws import LawVerdict, learners_figure, read_points
 from keyhole.sweeps.thresholds import Threshold
 from keyhole.training import SparseTask
 from keyhole.training.learners import transformer_with_preset
-from keyhole.verdicts import ClaimVerdict
 
 
 def conjunctions(distribution: str) -> Claim:
@@ -109,11 +109,6 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
     """Slower than √T with the default settings, or not, or not to be told."""
     judged = measured[0]
     exponent = judged.exponent
-    verdict: ClaimVerdict = "undecided at this scale"
-    if exponent is not None and exponent.high < LIMIT:
-        verdict = "holds"
-    elif exponent is not None and exponent.low > LIMIT:
-        verdict = "fails here"
     numbers: dict[str, float] = {}
     for setting in measured:
         if (estimate := setting.exponent) is not None:
@@ -125,7 +120,9 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
     rates = power(judged)
     numbers |= rates
     return Outcome(
-        verdict=verdict,
+        verdict=verdict_of(
+            holds=exponent is not None and exponent.high < LIMIT, fails=exponent is not None and exponent.low > LIMIT
+        ),
         measurement="\n".join(
             [_answer(measured), *(f"{_sentence(setting)}." for setting in measured), *_told_power(rates)]
         ),

@@ -16,14 +16,14 @@ import numpy as np
 
 from keyhole.api.stored_run import law_of
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import FIRST_SEED
+from keyhole.apps.ledger.verdict import Share
 from keyhole.arrays import Float, UInt8
 from keyhole.attention import Tabulated, numbers_of, tabulate
 from keyhole.boolean import SymbolLaw
 from keyhole.figure import Axis, Figure, Row
 from keyhole.papers import EDELMAN_2022
-from keyhole.prover.extraction import HeadReading, read_lists
+from keyhole.prover.extraction import read_lists
 from keyhole.training import SparseTask
 from keyhole.training.learners import transformer_with_preset
 
@@ -161,14 +161,11 @@ def _averages(scores: np.ndarray, own: float, positions: np.ndarray, inputs: np.
 
 def conclude(found: Sequence[Found], picture: Figure | None = None) -> Outcome:
     """How often each construction was found; judged by the ANDs of the default settings."""
-    groups = {(preset, task): [] for preset in PRESETS for task in DECIDING}  # type: dict[tuple[str, str], list[Found]]
+    judged, others = ([head for head in found if head.preset == preset and head.task in JUDGED] for preset in PRESETS)
+    share, bounded = (Share(sum(head.kind == "veto" for head in ones), len(ones)) for ones in (judged, others))
+    counts = {(preset, task): Counter[Kind]() for preset in PRESETS for task in DECIDING}
     for head in found:
-        groups[head.preset, head.task].append(head)
-    judged = [head for head in found if head.preset == PRESETS[0] and head.task in JUDGED]
-    share = Share(sum(head.kind == "veto" for head in judged), len(judged))
-    others = [head for head in found if head.preset == PRESETS[1] and head.task in JUDGED]
-    bounded = Share(sum(head.kind == "veto" for head in others), len(others))
-    counts = {group: Counter(head.kind for head in ones) for group, ones in groups.items()}
+        counts[head.preset, head.task][head.kind] += 1
     listed = "; ".join(
         f"{task}, {_short(preset)}: {', '.join(f'{n} {kind}' for kind, n in sorted(kinds.items())) or 'none generalises'}"
         for (preset, task), kinds in counts.items()
@@ -230,12 +227,10 @@ def _short(preset: str) -> str:
 
 def _lists(tabulated: Tabulated, law: SymbolLaw, function: object, context: int) -> Figure:
     """The head whose pairs decide most, as decision lists."""
-    heads = read_lists(tabulated, law, 6)
-
-    def decided(head: HeadReading) -> float:
-        return sum(ring.decides for ring in head.rings if ring.position is not None)
-
-    head = max(heads, key=decided)
+    head = max(
+        read_lists(tabulated, law, 6),
+        key=lambda head: sum(ring.decides for ring in head.rings if ring.position is not None),
+    )
     rows: list[Row] = [
         {
             "pair": "[CLS]" if ring.symbol is None else f"x{ring.position}={ring.symbol}",

@@ -140,12 +140,13 @@ def rungs(law: Law, context: int, samples: int, seed: np.random.SeedSequence) ->
     )
     margin, share = grid_margin(float(np.quantile(margins, QUANTILE)))
     ratio, spread = float(norms.path_inf or 0.0) / margin, float(norms.spread or 0.0)
-    gap, half = ramp(unseen, margin) - ramp(margins, margin), half_width(unseen, margin)
+    loss = float(ramps(margins, margin).mean())
+    gap, half = float(ramps(unseen, margin).mean()) - loss, half_width(unseen, margin)
     counted = sum(np.size(array) for array in (fitted.weights or {}).values())
     settled = prove(model, (inputs, labels), assume_junta=3, delta=DELTA, effort=Effort(3.0, samples=1000))
     rungs = {
         **norm_bounds(ratio, spread, context, samples, LEAST_PROBABILITY[law], odd_units=norms.odd_units),
-        BAYES: best_catoni(STORED_BITS * counted * log(2), samples, DELTA * share, ramp(margins, margin)),
+        BAYES: best_catoni(STORED_BITS * counted * log(2), samples, DELTA * share, loss),
         COUNTED: description_gap(STORED_BITS * counted, samples, DELTA * share),
     }
     if settled.error_bound is not None and settled.status == "PROVED":
@@ -168,13 +169,8 @@ def grid_margin(margin: float) -> tuple[float, float]:
     return 1 / rounded, share
 
 
-def ramp(margins: np.ndarray, margin: float) -> float:
-    """The mean of min(1, max(0, 1 − u/γ)): at least the share of wrong answers."""
-    return float(ramps(margins, margin).mean())
-
-
 def ramps(margins: np.ndarray, margin: float) -> np.ndarray:
-    """The loss of every input."""
+    """The loss min(1, max(0, 1 − u/γ)) of every input; its mean is at least the share of wrong answers."""
     return np.clip(1 - margins / margin, 0, 1)
 
 
@@ -224,15 +220,8 @@ def depth_two() -> float:
 
 def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> Outcome:
     """Return whether every bound lies above the gap, and which of them say anything."""
-    broken = [
-        f"{name} at {layer}" for layer in found for name, value in layer.bounds.items() if value < layer.least(name)
-    ]
-    below_floor = [
-        f"{name} at {layer}"
-        for layer in found
-        for name in (PRODUCT, ANY, TABLES)
-        if layer.bounds.get(name, 9.0) < layer.floor
-    ]
+    broken = sum(value < layer.least(name) for layer in found for name, value in layer.bounds.items())
+    below_floor = any(layer.bounds.get(name, 9.0) < layer.floor for layer in found for name in (PRODUCT, ANY, TABLES))
     independent = [layer for layer in found if PRODUCT in layer.bounds]
     useful = sum(layer.bounds[PRODUCT] < 1 for layer in independent)
     slack = {name: [layer.bounds[name] - layer.gap for layer in found if name in layer.bounds] for name in NAMES}
@@ -244,7 +233,7 @@ def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> O
     return Outcome(
         verdict="fails here" if broken or below_floor else "holds",
         measurement=(
-            f"{len(broken)} of {sum(len(layer.bounds) for layer in found)} bounds lie below the gap measured. Theorem L "
+            f"{broken} of {sum(len(layer.bounds) for layer in found)} bounds lie below the gap measured. Theorem L "
             f"for independent symbols is below 1 for {useful} of {len(independent)} layers.\n{said}.\n"
             f"Two layers, all norms 1, m = 10⁶: the deep theorem says {at_most(two)}"
             f"{', vacuous' if two >= 1 else ''}; no two-layer model was trained here (bench/depth.py trains one)."

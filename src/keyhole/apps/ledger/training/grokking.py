@@ -6,15 +6,14 @@ from functools import partial
 from typing import Any
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import read_runs, train
+from keyhole.apps.ledger.verdict import Share, verdict_of
 from keyhole.figure import Axis, Figure, line_figure
 from keyhole.papers import EDELMAN_2022
 from keyhole.sweeps.laws import course_figure
 from keyhole.sweeps.runs import RunResult
 from keyhole.training import SparseTask
 from keyhole.training.learners import TransformerLearner, preset
-from keyhole.verdicts import ClaimVerdict
 
 BOTH = ("train_accuracy", "accuracy")  # the first may be 1 long before the second
 SUCCESS = Claim(
@@ -74,23 +73,30 @@ def conclude_success(measured: Measured) -> Outcome:
     least, most = min(network), max(network)
     rows = [_share(name, size, results) for name, sizes in measured.items() for size, results in sizes.items()]
     solved, stuck, learned = _won(algebra[least]), _won(network[least]), _won(network[most])
-    verdict: ClaimVerdict = "undecided at this scale"
-    if solved.most == "fails here" or stuck.most == "holds":
-        verdict = "fails here"
-    elif solved.most == "holds" and stuck.most == "fails here":
-        verdict = "holds"
     delays = [delay for results in network.values() for result in results if (delay := _delay(result)) is not None]
     numbers = {f"{row['learner']} at m = {row['m']}": float(row["rate"]) for row in rows}
     numbers |= {"longest delay": max(delays, default=0.0), "runs that generalised": float(len(delays))}
+    success = line_figure(
+        f"A parity of three among {CONTEXT} bits from a fixed set",
+        rows,
+        Axis("m", "samples m", "log"),
+        Axis("rate", "share of runs"),
+        Axis("learner", "", "category"),
+        subtitle="share of runs that generalise, 95 % intervals",
+        band=True,
+    )
     return Outcome(
-        verdict=verdict,
+        verdict=verdict_of(
+            holds=solved.most == "holds" and stuck.most == "fails here",
+            fails=solved.most == "fails here" or stuck.most == "holds",
+        ),
         measurement=(
             f"m = {least}: elimination {solved.value:.0%}, network {stuck.value:.0%}; m = {most}: network {learned.value:.0%}. "
             f"Of {len(delays)} runs that generalised the longest delay after fitting was {max(delays, default=0.0):.0f} steps."
         ),
         numbers=numbers,
         interval=f"Elimination at m = {least}: {solved}; network: {stuck}; network at m = {most}: {learned}.",
-        figures=(_success(rows), _curve(network)),
+        figures=(success, _curve(network)),
         caveats=(SETTING,),
     )
 
@@ -99,13 +105,16 @@ def conclude_memorised(measured: Measured) -> Outcome:
     """The share of small sets that the network fits without generalising."""
     network = measured["network"]
     least = min(network)
-    share = Share(sum(result.fitted and not result.success for result in network[least]), len(network[least]))
+    memorised = [result.fitted and not result.success for result in network[least]]
+    share = Share(sum(memorised), len(memorised))
+    ordered = sorted(zip(memorised, network[least], strict=True), key=lambda pair: not pair[0])
+    shown = {f"run {index}": result.readings for index, (_, result) in enumerate(ordered[:SHOWN], 1)}
     return Outcome(
         verdict=share.most,
         measurement=f"At m = {least} the network fits its set and does not generalise in {share.hits} of {share.runs} runs.",
         numbers={"fitted and not generalising": float(share.hits), "runs": float(share.runs)},
         interval=f"{share}.",
-        figures=(_memorised(least, network[least]),),
+        figures=(course_figure(f"Fitting without understanding, m = {least}", shown, BOTH, scale="log"),),
         caveats=(SETTING,),
     )
 
@@ -125,25 +134,6 @@ def _delay(result: RunResult) -> float | None:
     fitted = next((r["step"] for r in result.readings if r.get("train_accuracy") == 1), None)
     general = next((r["step"] for r in result.readings if r["accuracy"] >= 0.99), None)
     return None if fitted is None or general is None else max(0.0, general - fitted)
-
-
-def _success(rows: list[dict[str, Any]]) -> Figure:
-    return line_figure(
-        f"A parity of three among {CONTEXT} bits from a fixed set",
-        rows,
-        Axis("m", "samples m", "log"),
-        Axis("rate", "share of runs"),
-        Axis("learner", "", "category"),
-        subtitle="share of runs that generalise, 95 % intervals",
-        band=True,
-    )
-
-
-def _memorised(size: int, results: Sequence[RunResult]) -> Figure:
-    """Training and fresh accuracy of some runs of one size, those first that fit and do not generalise."""
-    ordered = sorted(results, key=lambda result: not (result.fitted and not result.success))
-    shown = {f"run {index}": result.readings for index, result in enumerate(ordered[:SHOWN], 1)}
-    return course_figure(f"Fitting without understanding, m = {size}", shown, BOTH, scale="log")
 
 
 def _curve(network: Mapping[int, Sequence[RunResult]]) -> Figure:

@@ -8,8 +8,8 @@ from statistics import median
 from typing import Literal
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import read_runs, train
+from keyhole.apps.ledger.verdict import Share
 from keyhole.figure import Figure
 from keyhole.papers import BARAK_2022, EDELMAN_2022
 from keyhole.sweeps.laws import course_figure

@@ -8,8 +8,8 @@ import numpy as np
 from keyhole.api.train import PROBED, Trained
 from keyhole.api.train import train as watch_training
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import read_runs, train
+from keyhole.apps.ledger.verdict import Share
 from keyhole.figure import Axis, Figure, Row
 from keyhole.papers import EDELMAN_2022
 from keyhole.sweeps.runs import RunResult
@@ -42,7 +42,7 @@ SEEDS = {"quick": 16, "paper": 60}
 def measure(scale: Scale, seed: int) -> Outcome:
     """Train below and above the threshold, and read the last attention of every run; draw one that generalised."""
     runs = read_runs(train(TASK, (CONTEXT,), seed, samples=SIZES, seeds=SEEDS[scale]))
-    outcome = conclude([result for _, result in runs])
+    outcome = conclude([(row.samples, result) for row, result in runs])
     learned = next((row for row, result in runs if result.success and row.samples == SIZES[-1]), None)
     if learned is None:
         return outcome
@@ -50,8 +50,9 @@ def measure(scale: Scale, seed: int) -> Outcome:
     return replace(outcome, figures=(*outcome.figures, before_and_after(shown)))
 
 
-def conclude(results: Sequence[RunResult]) -> Outcome:
-    """The best head's attention on the relevant set, by whether the run generalised."""
+def conclude(runs: Sequence[tuple[int | None, RunResult]]) -> Outcome:
+    """The best head's attention on the relevant set, by whether the run generalised; each run with its sample size."""
+    results = [result for _, result in runs]
     masses = {
         kind: np.array([result.numbers["mass_best"] for result in results if result.success == (kind == "generalised")])
         for kind in ("generalised", "not")
@@ -82,7 +83,7 @@ def conclude(results: Sequence[RunResult]) -> Outcome:
                 kind="points",
                 rows=tuple(
                     {"accuracy": result.accuracy, "mass": result.numbers["mass_best"], "m": f"m = {size}"}
-                    for size, result in zip(_sizes(results), results, strict=True)
+                    for size, result in runs
                 ),
                 x=Axis("accuracy", "accuracy on fresh inputs"),
                 y=Axis("mass", "attention mass", "log"),
@@ -117,12 +118,6 @@ def before_and_after(shown: Trained) -> Figure:
         high="share",
         over=(Figure("before training", "curves", tuple(before), across, up, which),),
     )
-
-
-def _sizes(results: Sequence[RunResult]) -> list[int]:
-    """The sample size of each run: runs come by size, the same number each."""
-    each = len(results) // len(SIZES)
-    return [SIZES[min(index // each, len(SIZES) - 1)] for index in range(len(results))]
 
 
 EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -18,7 +18,7 @@ from keyhole.api.length_verdict import LengthVerdict
 from keyhole.api.prove import Effort
 from keyhole.api.prove_claim import Words, prove_claim
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.training.majority import Share
+from keyhole.apps.ledger.verdict import Share
 from keyhole.checkpoints import Checkpoint, load_checkpoint
 from keyhole.figure import Axis, Figure
 

@@ -1,4 +1,4 @@
-"""Verdicts about a share of runs: does it happen in most of them, by an interval and not by the share itself?"""
+"""Verdicts of claims: by what speaks for and against, or by the share of runs in which something happens."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,11 @@ from keyhole.verdicts import ClaimVerdict
 
 MOST = 0.5
 LEVEL = 0.05
+
+
+def verdict_of(*, holds: bool, fails: bool) -> ClaimVerdict:
+    """Return the verdict of what speaks for a claim and of what speaks against it, which counts first."""
+    return "fails here" if fails else "holds" if holds else "undecided at this scale"
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Share:
         ['holds', 'holds', 'undecided at this scale', 'fails here']
         """
         low, high = self.ends
-        return "holds" if low > MOST else "fails here" if high < MOST else "undecided at this scale"
+        return verdict_of(holds=low > MOST, fails=high < MOST)
 
     def __str__(self) -> str:
         low, high = self.ends
