@@ -11,8 +11,8 @@ import numpy as np
 from keyhole.apps.pretrain.latent_heads import LatentHead, SinkHead
 from keyhole.apps.pretrain.pretraining import Conditioning, Learned, Pretraining, RecoveredSink
 from keyhole.apps.pretrain.tasks import (
+    Cell,
     MaskedLetters,
-    PretrainingTask,
     SinkRecovery,
     TransferTask,
     numbers_of,
@@ -22,7 +22,6 @@ from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
 from keyhole.latent.inference import require_problem
 from keyhole.latent.masking import (
-    ConditionNumbers,
     block_law,
     canonical_correlations,
     condition_numbers,
@@ -37,7 +36,6 @@ from keyhole.latent.models import BetaBernoulli, FiniteModel, GaussianLocation, 
 from keyhole.progress import Watch, ignore
 from keyhole.sweeps import Execution
 from keyhole.sweeps.runs import RunResult
-from keyhole.training.learners import Method
 
 REACH = 1.959964  # standard errors of a 95 % interval
 MOST_REPEATS = 10_000
@@ -109,14 +107,14 @@ def pretrain(
     sinks: tuple[RecoveredSink, ...] = ()
     if isinstance(problem, FiniteModel):
         task, words = _task(downstream, len(problem.prior))
-        conditions, unknown = _exact_conditions(problem, blocks, task)
+        conditions, unknown = _conditions(problem, blocks, task, design.seed)
         learned = _learned(problem, task, lengths, blocks, design, run) if design.repeats else ()
         remarks = (*OF_LETTERS, *unknown)
     elif isinstance(problem, Polya | BetaBernoulli | GaussianLocation):
         sinks, remarks = _sinks(problem, lengths, blocks, design, run), OF_SINKS
     elif isinstance(problem, GaussianMixture):
         task, words = _task(downstream, len(problem.prior))
-        conditions, unknown = _estimated_conditions(problem, blocks, task, design.seed)
+        conditions, unknown = _conditions(problem, blocks, task, design.seed)
         remarks, design = (*OF_MIXTURES, *unknown), replace(design, repeats=0)
     else:
         require_problem(named, problem)
@@ -153,46 +151,37 @@ OF_MIXTURES = (
     "1/s_m is estimated from 20,000 drawn blocks, with a 95 % interval.",
     "Training on real tokens of a mixture is not covered.",
 )
-Cell = tuple[PretrainingTask, Method, int, int]
 Runner = Callable[[Sequence[Cell]], list[list[RunResult]]]
 
 
-def _exact_conditions(
-    model: FiniteModel, blocks: Sequence[int], task: np.ndarray
+def _conditions(
+    model: FiniteModel | GaussianMixture, blocks: Sequence[int], task: np.ndarray, seed: int
 ) -> tuple[tuple[Conditioning, ...], tuple[str, ...]]:
-    """Return the condition numbers of every mask of letters by log loss, which are exact."""
-    conditions, numbers = [], []
+    """Return the condition numbers of every mask, and from where on double precision cannot tell them from infinity.
+
+    Of letters, by log loss, they are exact. Of real tokens, by squared error, the map is exact, and the spectrum is
+    estimated from draws.
+    """
+    conditions: list[Conditioning] = []
+    limits: list[float] = []
     for block in blocks:
-        found, least = condition_numbers(block_law(model, block), task), canonical_correlations(model, block)[-1]
-        spectral = 1 / least if least else inf
-        conditions.append(_conditioning(block, "log loss", found, Estimate(spectral, spectral, spectral)))
-        numbers.append(found)
-    return tuple(conditions), _unknown(numbers)
-
-
-def _estimated_conditions(
-    model: GaussianMixture, blocks: Sequence[int], task: np.ndarray, seed: int
-) -> tuple[tuple[Conditioning, ...], tuple[str, ...]]:
-    """Return those of real tokens by squared error: its map is exact, the spectrum is estimated from draws."""
-    numbers = condition_numbers(model.latent_means.T, task)
-    conditions = []
-    for block in blocks:
-        least = estimate_least_correlation(model, block, rng=seed)
-        ends = Estimate(1 / least.value, 1 / least.high, 1 / least.low if least.low else inf)
-        conditions.append(_conditioning(block, "squared error", numbers, ends))
-    return tuple(conditions), _unknown([numbers])
-
-
-def _conditioning(block: int, loss: str, numbers: ConditionNumbers, spectral: Estimate) -> Conditioning:
-    return Conditioning(block, loss, numbers.downstream, numbers.least, numbers.ratio, spectral)
-
-
-def _unknown(numbers: Sequence[ConditionNumbers]) -> tuple[str, ...]:
-    """Say from where on double precision cannot tell a condition number from an infinite one."""
-    limits = [1 / each.rounding for each in numbers if inf in (each.least, each.downstream) and each.rounding]
+        if isinstance(model, FiniteModel):
+            loss, numbers = "log loss", condition_numbers(block_law(model, block), task)
+            least = canonical_correlations(model, block)[-1]
+            correlation = Estimate(least, least, least)
+        else:
+            loss, numbers = "squared error", condition_numbers(model.latent_means.T, task)
+            correlation = estimate_least_correlation(model, block, rng=seed)
+        spectral = Estimate(
+            *(1 / part if part else inf for part in (correlation.value, correlation.high, correlation.low))
+        )
+        conditions.append(Conditioning(block, loss, numbers.downstream, numbers.least, numbers.ratio, spectral))
+        if inf in (numbers.least, numbers.downstream) and numbers.rounding:
+            limits.append(1 / numbers.rounding)
     if not limits:
-        return ()
-    return (f"Infinite stands for all above about {min(limits):.1g}, too: double precision cannot tell them apart.",)
+        return tuple(conditions), ()
+    unknown = f"Infinite stands for all above about {min(limits):.1g}, too: double precision cannot tell them apart."
+    return tuple(conditions), (unknown,)
 
 
 def _learned(

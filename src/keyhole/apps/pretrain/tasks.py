@@ -91,13 +91,16 @@ class PretrainingTask(ABC):
         )
 
 
+Cell = tuple[PretrainingTask, Method, int, int]  # task, learner, tokens of a sequence, training sequences
+
+
 def run_groups(
-    cells: Iterable[tuple[PretrainingTask, Method, int, int]],
+    cells: Iterable[Cell],
     seeds: Sequence[int],
     execution: Execution,
     watch: Watch = ignore,
 ) -> list[list[RunResult]]:
-    """Make the runs of each cell (task, learner, tokens, sequences), one for each seed; return them cell by cell."""
+    """Make the runs of each cell, one for each seed; return them cell by cell."""
     with Store(execution.folder) as store:
         made = gather_runs([RunSpec(*cell, seed) for cell in cells for seed in seeds], store, execution, watch)
     return [made[start : start + len(seeds)] for start in range(0, len(made), len(seeds))]

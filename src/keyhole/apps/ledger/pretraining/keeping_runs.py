@@ -6,12 +6,11 @@ from itertools import pairwise
 import numpy as np
 
 from keyhole.apps.ledger.training.sweeps import FIRST_SEED, worker_count
-from keyhole.apps.pretrain.tasks import PretrainingTask, run_groups
+from keyhole.apps.pretrain.tasks import Cell, run_groups
 from keyhole.estimate import Estimate
 from keyhole.files.paths import home
 from keyhole.sweeps import Execution
 from keyhole.sweeps.runs import RunResult, RunSpec, Store, gather_runs
-from keyhole.training.learners import Method
 
 RESAMPLES = 1000
 NORMAL = {0.95: 1.959964, 0.99: 2.575829, 0.999: 3.290527}  # standard errors of a two-sided interval
@@ -28,10 +27,8 @@ def make_runs(specs: Sequence[RunSpec]) -> list[RunResult]:
         return gather_runs(specs, store, Execution(workers=worker_count()))
 
 
-def make_groups(
-    cells: Iterable[tuple[PretrainingTask, Method, int, int]], seeds: Sequence[int]
-) -> list[list[RunResult]]:
-    """Make the runs of each cell (task, learner, tokens, sequences) that are not in the store; return them by cell."""
+def make_groups(cells: Iterable[Cell], seeds: Sequence[int]) -> list[list[RunResult]]:
+    """Make the runs of each cell that are not in the store; return them by cell."""
     return run_groups(cells, seeds, Execution(home(), workers=worker_count()))
 
 
