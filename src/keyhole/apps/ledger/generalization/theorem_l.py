@@ -97,12 +97,13 @@ def measure(scale: Scale, seed: int) -> Outcome:
     floors = {spread: floor_ratio(spread) for spread in FLOORS}
     rows: list[dict[str, Any]] = []
     for case, measured in ratios.items():
-        common = {"bound": measured.bound, "case": str(case)}
-        ends = {"low": measured.low * measured.bound, "high": measured.high * measured.bound}
-        rows.append({**common, "complexity": measured.mean, **ends, "what": f"measured, {case.law}"})
-        rows.append(
-            {**common, "complexity": measured.bound, "low": measured.bound, "high": measured.bound, "what": "bound"}
-        )
+        bound = measured.bound
+        ends = {"low": measured.low * bound, "high": measured.high * bound}
+        common = {"bound": bound, "case": str(case)}
+        rows += [
+            {**common, "complexity": measured.mean, **ends, "what": f"measured, {case.law}"},
+            {**common, "complexity": bound, "low": bound, "high": bound, "what": "bound"},
+        ]
     return Outcome(
         verdict="holds" if max(largest, *floors.values()) <= 1 else "fails here",
         measurement=(
@@ -133,15 +134,21 @@ def measure(scale: Scale, seed: int) -> Outcome:
 
 
 def ratio_of(case: Case, draws: int, rng: np.random.Generator) -> Ratio:
-    """The measured complexity of a case, over its bound."""
-    sums = signed_counts(case, draws, rng)
+    """The measured complexity of a case, over the bound of Theorem L for one head.
+
+    The bound is by the law where the spread is not bounded, and under any law elsewhere.
+    """
+    counts = rng.multinomial(case.samples, word_law(case), draws)
+    sums = 2.0 * rng.binomial(counts, 0.5) - counts  # of the signs at every input, for every draw of a sample
+    literals = literal_count(case.context, case.symbols)
     if case.spread is None:
+        bound = product_law_lists(float(symbol_law(case).min()), literals, case.samples).value
         values = largest_by_lists(list_sums(case.context, case.symbols), sums)
     else:
+        bound = any_law_lists(case.spread, literals, case.samples, case.symbols).value
         values = largest_by_heads(case, sums, rng)
     mean = float(values.mean()) / case.samples
     half = 3.29 * float(values.std(ddof=1)) / draws**0.5 / case.samples
-    bound = bound_of(case)
     return Ratio(mean, bound, (mean - half) / bound, (mean + half) / bound)
 
 
@@ -150,14 +157,6 @@ def floor_ratio(spread: float) -> float:
     context = 1 + floor(exp(spread))
     samples = REPEATS * context
     return tabulated_floor(spread, samples, context) / any_law_lists(spread, literal_count(context), samples).value
-
-
-def bound_of(case: Case) -> float:
-    """Theorem L for one head: by the law where the spread is not bounded, and under any law elsewhere."""
-    literals = literal_count(case.context, case.symbols)
-    if case.spread is None:
-        return product_law_lists(float(symbol_law(case).min()), literals, case.samples).value
-    return any_law_lists(case.spread, literals, case.samples, case.symbols).value
 
 
 def symbol_law(case: Case) -> np.ndarray:
@@ -178,12 +177,6 @@ def word_law(case: Case) -> np.ndarray:
         weights = symbol_law(case)[words].prod(axis=1)
     chances: np.ndarray = weights / weights.sum()
     return chances
-
-
-def signed_counts(case: Case, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """For every draw of a sample and of signs, the sum of the signs at every input."""
-    counts = rng.multinomial(case.samples, word_law(case), draws)
-    return 2.0 * rng.binomial(counts, 0.5) - counts
 
 
 @cache
