@@ -95,11 +95,12 @@ def test_contexts_that_do_not_fit_are_refused(kind, sentence):
 
 def test_on_the_sphere_the_gaussian_kernel_is_the_exponential_one():
     """At equal γ, and at no other."""
-    own = SphereProcess(temperature=0.3).regression
-    assert own.is_own(sphere_kernel(0.3))
-    assert own.is_own(Gaussian(0.3**0.5))
-    assert not own.is_own(sphere_kernel(0.31))
-    assert not own.is_own(Gaussian(0.3))
+    regression = SphereProcess(temperature=0.3).regression
+    own = (regression.kernel, *regression.equal_kernels)
+    assert sphere_kernel(0.3) in own
+    assert Gaussian(0.3**0.5) in own
+    assert sphere_kernel(0.31) not in own
+    assert Gaussian(0.3) not in own
 
 
 def test_weights_are_computed_once_for_answer_and_expectation(monkeypatch):

@@ -53,7 +53,15 @@ def softmax_attention(problem: Problem, settings: Settings, _model: str) -> Atte
 def conditional_mean_attention(problem: Problem, settings: Settings, _model: str) -> Attention:
     """𝔎(q, K)(𝔎(K, K) + λI)⁻¹, by the model's own kernel and ridge unless the settings name others."""
     regression, ridge = problem.regression, settings.ridge or best_ridge(problem)
-    chosen = Settings(Constant()) if regression is None else with_own_kernel(regression, settings)
+    if regression is None:
+        chosen = Settings(Constant())
+    elif settings.kernel is None and settings.bandwidth is None:
+        chosen = Settings(regression.kernel, own_kernel=True)
+    else:  # a kernel that is named may be the model's own too
+        chosen = with_kernel(regression, settings)
+        fixed = isinstance(chosen.kernel, str) and (chosen.bandwidth is None or chosen.bandwidth.power == 0)
+        own = fixed and kernel_at(chosen, 1) in (regression.kernel, *regression.equal_kernels)
+        chosen = replace(chosen, own_kernel=own)
     chosen = replace(chosen, ridge=ridge)
 
     def weigh(context: Context) -> Weights:
@@ -166,15 +174,6 @@ def with_kernel(regression: Regression, settings: Settings) -> Settings:
     source = settings.kernel or "exponential"
     scaled = isinstance(source, str) and source != "linear"
     return Settings(source, (settings.bandwidth or regression.bandwidth) if scaled else None)
-
-
-def with_own_kernel(regression: Regression, settings: Settings) -> Settings:
-    """The model's own kernel unless the settings name another; a kernel that is named may be the model's own too."""
-    if settings.kernel is None and settings.bandwidth is None:
-        return Settings(regression.kernel, own_kernel=True)
-    chosen = with_kernel(regression, settings)
-    fixed = isinstance(chosen.kernel, str) and (chosen.bandwidth is None or chosen.bandwidth.power == 0)
-    return replace(chosen, own_kernel=fixed and regression.is_own(kernel_at(chosen, 1)))
 
 
 def kernel_at(settings: Settings, tokens: int) -> Kernel:

@@ -1,11 +1,7 @@
-"""Predictions of theory where tokens are pooled, and where a ridge shrinks: a limit, a rate, an identity, or nothing.
-
-Predictions for a model with keys stand beside the model.
-"""
+"""Rates of theory where a ridge shrinks the mean of tokens."""
 
 from math import isclose, log2
 
-from keyhole.latent.inference.problem import Pooling, Prediction
 from keyhole.latent.inference.schedules import PowerOfT
 
 
@@ -44,35 +40,6 @@ def reached_rates(ridge: PowerOfT, best: float, tokens: int) -> tuple[float | No
         for before, now, rate in pairs
     )
     return gap, error
-
-
-def predict_pooled(kind: str, ridge: PowerOfT | None, pooling: Pooling, tokens: int) -> Prediction:
-    """Without keys every kind but the prototypes is m₀ + w(x̄ − m₀)."""
-    if kind == "prototypes":
-        return Prediction("this equals the posterior mean: softmax is Bayes' rule")
-    if ridge is None:
-        words = "the mean of the tokens has error s²/T exactly; the posterior concentrates exponentially fast"
-        if pooling.linear:
-            words = (
-                "the mean of the tokens ignores the prior; its distance from the posterior mean is "
-                "(λ/(T + λ))²(t² + s²/T), like 1/T² (s²: variance of a token given z; t²: variance over z of its mean; "
-                "λ = s²/t²)"
-            )
-        return Prediction(words, gap_rate=-2.0 if pooling.linear else -1.0, error_rate=-1.0)
-    if is_constant(ridge, pooling.ridge):
-        if pooling.linear:
-            return Prediction("this equals the posterior mean: the sink holds the prior", error_rate=-1.0)
-        words = "the best linear rule; the posterior of a finite latent is sharper, so the gap falls like 1/T"
-        return Prediction(words, gap_rate=-1.0, error_rate=-1.0)
-    gap, error = shrinking_rates(ridge)
-    near = reached_rates(ridge, pooling.ridge, tokens)
-    if pooling.linear:
-        words = (
-            f"a linear rule with another ridge than the best: in the limit gap like T^{gap:g}, error like T^{error:g}"
-        )
-        return Prediction(words, gap_rate=near[0], error_rate=near[1])
-    words = f"a linear rule with another ridge than the best: in the limit gap and error like T^{error:g}"
-    return Prediction(words, gap_rate=near[1], error_rate=near[1])
 
 
 def is_constant(schedule: PowerOfT, value: float) -> bool:

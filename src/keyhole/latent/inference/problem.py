@@ -99,10 +99,6 @@ class Regression:
     bandwidth: PowerOfT  # of a kernel that is given by name
     equal_kernels: tuple[Kernel, ...] = ()  # kernels that agree with the model's own at all its keys
 
-    def is_own(self, kernel: Kernel) -> bool:
-        """Return whether a kernel is the model's own, on its keys."""
-        return kernel == self.kernel or kernel in self.equal_kernels
-
 
 @dataclass(frozen=True)
 class Prototypes:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float, Shaped
-from keyhole.latent.inference.predictions import predict_pooled
+from keyhole.latent.inference.predictions import is_constant, reached_rates, shrinking_rates
 from keyhole.latent.inference.problem import Context, Pooling, Posterior, Prediction, Prototypes, Settings
 from keyhole.latent.models.base import Draw, Rng, Tokens
 
@@ -65,5 +65,27 @@ class ModelWithoutKeys(ABC):
         return Posterior(self.posterior_mean(context.tokens[None]))
 
     def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
-        """Predict the errors of every rule m₀ + w(x̄ − m₀)."""
-        return predict_pooled(kind, settings.ridge, self.pooling, tokens)
+        """Predict the errors of every rule m₀ + w(x̄ − m₀), which every kind but the prototypes is."""
+        ridge, pooling = settings.ridge, self.pooling
+        if kind == "prototypes":
+            return Prediction("this equals the posterior mean: softmax is Bayes' rule")
+        if ridge is None:
+            words = "the mean of the tokens has error s²/T exactly; the posterior concentrates exponentially fast"
+            if pooling.linear:
+                words = (
+                    "the mean of the tokens ignores the prior; its distance from the posterior mean is "
+                    "(λ/(T + λ))²(t² + s²/T), like 1/T² (s²: variance of a token given z; t²: variance over z of its "
+                    "mean; λ = s²/t²)"
+                )
+            return Prediction(words, gap_rate=-2.0 if pooling.linear else -1.0, error_rate=-1.0)
+        if is_constant(ridge, pooling.ridge):
+            if pooling.linear:
+                return Prediction("this equals the posterior mean: the sink holds the prior", error_rate=-1.0)
+            words = "the best linear rule; the posterior of a finite latent is sharper, so the gap falls like 1/T"
+            return Prediction(words, gap_rate=-1.0, error_rate=-1.0)
+        gap, error = shrinking_rates(ridge)
+        near = reached_rates(ridge, pooling.ridge, tokens)
+        words = "a linear rule with another ridge than the best: in the limit gap"
+        if pooling.linear:
+            return Prediction(f"{words} like T^{gap:g}, error like T^{error:g}", gap_rate=near[0], error_rate=near[1])
+        return Prediction(f"{words} and error like T^{error:g}", gap_rate=near[1], error_rate=near[1])
