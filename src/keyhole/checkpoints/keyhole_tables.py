@@ -138,11 +138,15 @@ def _model(described: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Ta
     readout = ReadOut(
         arrays["readout.weight"], arrays.get("readout.bias"), _norm_in(arrays, "final_norm", described["final_norm"])
     )
-    heads = tuple(_head_in(arrays, f"heads.{index}", head) for index, head in enumerate(described["heads"]))
+    heads = []
+    for index, head in enumerate(described["heads"]):
+        normaliser, activation = Softmax(float(head["temperature"])), ACTIVATIONS[head["activation"]]
+        parts = {part: arrays[f"heads.{index}.{part}"] for part in HEAD}
+        heads.append(TabulatedHead(**parts, normaliser=normaliser, activation=activation))
     if not heads:
         raise ValueError("there are no heads")
     positions = None if listed is None else tuple(int(place) for place in listed)
-    return Tabulated(int(described["context"]), heads, arrays["stream"], wiring, readout, positions)
+    return Tabulated(int(described["context"]), tuple(heads), arrays["stream"], wiring, readout, positions)
 
 
 def _head_out(arrays: Arrays, name: str, head: TabulatedHead) -> dict[str, Any]:
@@ -151,12 +155,6 @@ def _head_out(arrays: Arrays, name: str, head: TabulatedHead) -> dict[str, Any]:
     for part in HEAD:
         arrays[f"{name}.{part}"] = numbers_of(getattr(head, part))
     return {"temperature": head.normaliser.temperature, "activation": _activation_out(head.activation)}
-
-
-def _head_in(arrays: Mapping[str, np.ndarray], name: str, described: Mapping[str, Any]) -> TabulatedHead:
-    parts = {part: arrays[f"{name}.{part}"] for part in HEAD}
-    normaliser = Softmax(float(described["temperature"]))
-    return TabulatedHead(**parts, normaliser=normaliser, activation=ACTIVATIONS[described["activation"]])
 
 
 def _activation_out(activation: Any) -> str:

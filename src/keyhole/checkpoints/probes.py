@@ -122,7 +122,9 @@ def _untested(read: _Probes, allowed: float, rounded: float) -> str:
 def _read(model: Model, probes: Any, outputs: int) -> _Probes:
     """Return the inputs and the outputs as numbers."""
     if not isinstance(probes, Mapping) or set(probes) != {"inputs", "outputs"}:
-        raise CheckpointError(f"The description's probes are {_short(probes)}; {HOW}.")
+        text = repr(probes)
+        text = text if len(text) <= 60 else f"{text[:57]}..."
+        raise CheckpointError(f"The description's probes are {text}; {HOW}.")
     try:
         inputs, wanted = np.asarray(probes["inputs"]), np.asarray(probes["outputs"])
     except ValueError as error:  # rows of different lengths
@@ -148,8 +150,3 @@ def _read(model: Model, probes: Any, outputs: int) -> _Probes:
     wanted = wanted.astype(np.float64)
     both = wanted.ndim == 2
     return _Probes(inputs.astype(np.int64), wanted[:, 1] - wanted[:, 0] if both else wanted, wanted if both else None)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -80,10 +80,6 @@ class NormedHead:
     random: Mapping[str, float]
     shuffled: Mapping[str, float]
 
-    def of(self, kind: Kind) -> Mapping[str, float]:
-        """Return the statistics with one kind of weights."""
-        return {"trained": self.trained, "random": self.random, "shuffled": self.shuffled}[kind]
-
 
 @dataclass(frozen=True)
 class Moment:
@@ -216,7 +212,7 @@ class CheckpointNorms(Result):
         )
 
     def _of(self, layer: int, kind: Kind, statistic: str) -> list[float]:
-        return [head.of(kind)[statistic] for head in self.heads if head.layer == layer]
+        return [getattr(head, kind)[statistic] for head in self.heads if head.layer == layer]
 
     def figure(self) -> Figure:
         """Draw layers × heads coloured by the statistic, both controls beside; of a series, a line per layer."""
@@ -228,7 +224,7 @@ class CheckpointNorms(Result):
                 "layer": str(head.layer + 1),
                 "head": str(head.head + 1) if kind == "trained" else f"{kind} {head.head + 1}",
                 "weights": kind,
-                self.statistic: head.of(kind)[self.statistic],
+                self.statistic: getattr(head, kind)[self.statistic],
             }
             for kind in KINDS
             for head in self.heads

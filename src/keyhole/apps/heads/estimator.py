@@ -27,6 +27,7 @@ FAMILIES = (
     "conditional mean, exponential kernel",
     "conditional mean, Gaussian kernel",
 )
+FOUND = (*FAMILIES[1:], "none", "not asked")  # of a head
 SHORT = dict(zip(FAMILIES, ("mean", "softmax", "exp", "Gauss"), strict=True))
 MEANINGS = {
     "says": "inputs on which some fit beats the mean of the values",
@@ -181,7 +182,10 @@ def head_estimator(
         left_out=len(inputs.lengths) - len(long),
         queries="the last row alone, which sees all others" if checkpoint.causal else "every row",
         heads=estimated["trained"],
-        counts={kind: _counts(each) for kind, each in estimated.items()},
+        counts={
+            kind: {name: sum(head.family == name for head in found) for name in FOUND}
+            for kind, found in estimated.items()
+        },
         control_is=control_is,
         seed=seed,
     )
@@ -236,8 +240,3 @@ def _estimated(layer: int, head: int, found: Sequence[Diagnosis]) -> EstimatedHe
         own=float(np.mean([each.own.unexplained for each in found])),
         disagreement=float(np.mean([each.fits[place].disagreement for each in found])),
     )
-
-
-def _counts(heads: Sequence[EstimatedHead]) -> dict[str, int]:
-    names = (*FAMILIES[1:], "none", "not asked")
-    return {name: sum(each.family == name for each in heads) for name in names}

@@ -31,6 +31,7 @@ from keyhole.figure import Axis, Figure, Row
 from keyhole.progress import Watch, ignore
 from keyhole.show.answer import Show
 
+LONGEST = 128  # tokens of a sentence
 LEAST = 100  # pairs of a relation, in each part, for it to be ranked
 RESAMPLES = 10_000
 LEVEL = 0.05
@@ -215,14 +216,14 @@ class HeadsAnnotation(Result):
 class Treebank:
     """The sentences of a treebank as examples, embedded when they are run."""
 
-    def __init__(self, model: Prepared, sentences: Sequence[Sentence], longest: int) -> None:
+    def __init__(self, model: Prepared, sentences: Sequence[Sentence]) -> None:
         reader = text_reader(model.checkpoint.source)
         self.model = model
         self.kept = []
         for sentence in sentences:
             pieces = reader.words(sentence.words)
             spelled = len(set(pieces.words[pieces.words >= 0].tolist())) == len(sentence.words)
-            if len(sentence.words) >= 2 and len(pieces) <= longest and spelled:
+            if len(sentence.words) >= 2 and len(pieces) <= LONGEST and spelled:
                 self.kept.append((pieces, sentence))
         self.left_out = len(sentences) - len(self.kept)
         self.lengths = [len(pieces) for pieces, _ in self.kept]
@@ -240,13 +241,12 @@ def heads_annotation(
     *,
     chosen_on: str | Path,
     scored_on: str | Path,
-    longest: int = 128,
     seed: int = 0,
     watch: Watch = ignore,
 ) -> HeadsAnnotation:
     """Find the head of each relation of a treebank, chosen on one CoNLL-U file and scored on another.
 
-    Sentences of more than `longest` tokens or fewer than two words are left out, and roots. Each relation's map (a head
+    Sentences of more than 128 tokens or fewer than two words are left out, and roots. Each relation's map (a head
     and a direction) is the best of all on the first file; so are the fixed offset, and the best map of the same model
     with shuffled and with random weights. On the second file each is scored once. Intervals resample sentences, and
     hold for all ranked relations together. A head that agrees is described by it, and not explained.
@@ -254,7 +254,7 @@ def heads_annotation(
     paths = Path(chosen_on), Path(scored_on)
     sentences = [read_conllu(path) for path in paths]
     model = prepare(opened(source), single=True)
-    parts = [Treebank(model, each, longest) for each in sentences]
+    parts = [Treebank(model, each) for each in sentences]
     agreements: dict[str, list[Agreement]] = {}
     total, before = (1 + len(CONTROLS)) * sum(len(part.lengths) for part in parts), 0
     for kind in ("trained", *CONTROLS):
@@ -275,7 +275,7 @@ def heads_annotation(
         relations=relations,
         rare=rare,
         left_out=(parts[0].left_out, parts[1].left_out),
-        longest=longest,
+        longest=LONGEST,
         seed=seed,
     )
 

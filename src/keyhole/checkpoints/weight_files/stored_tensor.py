@@ -85,11 +85,8 @@ def in_memory(arrays: Mapping[str, Any]) -> dict[str, StoredTensor]:
     >>> in_memory({"w": np.ones((2, 3))})["w"].shape
     (2, 3)
     """
-    return {name: _of_array(name, np.asarray(array)) for name, array in arrays.items()}
-
-
-def _of_array(name: str, array: np.ndarray) -> StoredTensor:
-    return StoredTensor(name, tuple(int(side) for side in array.shape), array.dtype.name, lambda: array)
+    plain = {name: np.asarray(array) for name, array in arrays.items()}
+    return {name: StoredTensor(name, each.shape, each.dtype.name, each.view) for name, each in plain.items()}
 
 
 def mapped(path: Path, name: str, shape: tuple[int, ...], number_format: str, offset: int) -> StoredTensor:

@@ -70,12 +70,9 @@ def require_exact_enough(drifts: Sequence[Drift], tables: Tabulated) -> None:
 
 def _relative(drifts: Sequence[Drift], tables: Tabulated) -> tuple[np.ndarray, np.ndarray]:
     """Return the drift of the scores, and of the values over the largest of their head, head by head."""
-    values = [drift.value / _largest(head) for drift, head in zip(drifts, tables.heads, strict=True)]
+    largest = [max(float(np.abs(part).max()) for part in (head.values, head.cls_value)) for head in tables.heads]
+    values = [drift.value / max(most, SMALLEST) for drift, most in zip(drifts, largest, strict=True)]
     return np.array([drift.score for drift in drifts]), np.array(values)
-
-
-def _largest(head: TabulatedHead) -> float:
-    return max(float(np.abs(head.values).max()), float(np.abs(head.cls_value).max()), SMALLEST)
 
 
 def _drift(head: Head, table: TabulatedHead, embedding: Embedding, norm: Norm | None) -> Drift:
@@ -98,7 +95,11 @@ def _drift(head: Head, table: TabulatedHead, embedding: Embedding, norm: Norm | 
     worst = _distance(query @ maps + shifts, own)
     for start, stop in embedding.blocks():
         part = given[start * embedding.symbols : stop * embedding.symbols]
-        worst = np.maximum(worst, _distance(_images(embedding, start, stop, maps, norm) + shifts, part).max(axis=0))
+        if norm is None and isinstance(embedding, OneHotPairs):
+            images = maps[start * embedding.symbols : stop * embedding.symbols]
+        else:
+            images = _entered(rows_of(embedding, start, stop, exact), norm) @ maps
+        worst = np.maximum(worst, _distance(images + shifts, part).max(axis=0))
     temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
     # a quotient that underflows is still not 0: it meets values of any size
     return Drift(float(np.nextafter(worst[0] / temperature * GROW, np.inf)), float(worst[1:].max()))
@@ -139,10 +140,3 @@ def rows_of(embedding: Embedding, start: int, stop: int, lift: Callable[[np.ndar
     codes = np.pad(codes, ((0, 0), (0, embedding.width - codes.shape[1])))
     tokens = np.tile(numbers_of(embedding.table), (len(codes), 1))
     return lift(np.repeat(codes, embedding.symbols, axis=0)) + lift(tokens)
-
-
-def _images(embedding: Embedding, start: int, stop: int, maps: Ball, norm: Norm | None) -> Ball:
-    """The rows of some positions, all symbols, mapped."""
-    if norm is None and isinstance(embedding, OneHotPairs):
-        return maps[start * embedding.symbols : stop * embedding.symbols]
-    return _entered(rows_of(embedding, start, stop, exact), norm) @ maps

@@ -22,6 +22,7 @@ from keyhole.attention import (
     Activation,
     Affine,
     FactoredScore,
+    Head,
     Identity,
     LayerNorm,
     Model,
@@ -377,9 +378,8 @@ def _cuts(ranges: Ranges) -> tuple[list[np.ndarray | None], np.ndarray]:
 
 def _empty(ranges: Ranges) -> np.ndarray:
     """The parts of which the ranges show that they hold no word."""
-    boxes = [*([] if ranges.box is None else [ranges.box]), *ranges.later]
     empty = (ranges.lines.grid[0] > ranges.lines.grid[-1]).any(axis=-1)
-    for box in boxes:
+    for box in ranges.boxes:
         empty = empty | (box.low > box.high).any(axis=-1) | (box.least > box.most)
     return np.asarray(empty)
 
@@ -422,10 +422,9 @@ def _normed(
     return normed, format_.norm(rows, norm, np.abs(centred), spread, np.abs(normed))
 
 
-def _head(format_: Arithmetic, head: object, exact: np.ndarray, rows: Computed, tokens: int) -> Computed:
+def _head(format_: Arithmetic, head: Head, exact: np.ndarray, rows: Computed, tokens: int) -> Computed:
     """One head's output over all words; the last row asks."""
-    score, value = getattr(head, "score", None), getattr(head, "value", None)
-    normaliser = getattr(head, "normaliser", None)
+    score, value, normaliser = head.score, head.value, head.normaliser
     if (
         not isinstance(score, FactoredScore)
         or not isinstance(value, Affine)
@@ -451,7 +450,7 @@ def _after_attention(
 ) -> Computed:
     """The row that is read out, over each part, from the outputs of the heads and the row that asks."""
     wiring = model.blocks[0].wiring
-    boxes = iter([*([] if ranges.box is None else [ranges.box]), *ranges.later])
+    boxes = iter(ranges.boxes)
 
     def normed(x: Computed, norm: LayerNorm | None) -> Computed:
         if norm is None:

@@ -44,6 +44,11 @@ class Ranges:
     lines: Curves  # of the units' pre-activations
     later: tuple[Box, ...]  # of the rows that enter each later norm
 
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        """The ranges at every norm, in order."""
+        return self.later if self.box is None else (self.box, *self.later)
+
 
 def bound(
     tables: Tables, tail: Tail, seen: Region, signs: Float[np.ndarray, "parts"], *, target: float = 0.0
@@ -152,18 +157,13 @@ def _relaxed_minimum(
 def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimisers:
     """The least value of one relaxed functional per part."""
     seen, tail, box = ranges.seen, ranges.tail, ranges.box
-    if tail.norm is None or box is None:
-        total = found.inner if found.raw is None else found.raw + found.inner
-        least = seen.minimisers(total)
-        return replace(least, low=_sum_below(least.low, (found.rest + found.inner_shift)[:, 0]))
-    if found.raw is None:
+    if tail.norm is not None and box is not None and found.raw is None:
         return _minimum_before_norm(seen, tail, tail.norm, found, box, reference)
     ends = []
-    for q in _inverse_spread_ends(box):
-        factor = exact(q)[:, None]
-        least = seen.minimisers(found.raw + factor[:, None] * found.inner)
-        ends.append(replace(least, low=_sum_below(least.low, (found.rest + factor * found.inner_shift)[:, 0])))
-    one, other = ends
+    for functional, constant in _linear(found, box):
+        least = seen.minimisers(functional)
+        ends.append(replace(least, low=_sum_below(least.low, constant[:, 0])))
+    one, other = ends[0], ends[-1]
     first = one.low <= other.low
     return Minimisers(
         np.where(first, one.low, other.low),
@@ -252,7 +252,7 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
     both = Ball(np.concatenate([identity.mid, -identity.mid])[None], np.concatenate([identity.rad] * 2)[None])
     zeros = exact(np.zeros(both.mid.shape[:2]))
     relaxation = relaxed(tail, lines.below(chord), lines.above(chord), lines.size, both, zeros)
-    lows = _least_relaxed(seen, tail, relaxation, box)
+    lows = _least_relaxed(seen, relaxation, box)
     d = len(tail.weight.mid)
     low, high = lows[:, :d], -lows[:, d:]
     shift = exact(np.zeros(d))
@@ -279,20 +279,22 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
     return tuple(boxes)
 
 
-def _least_relaxed(seen: Region, tail: Tail, found: Relaxed, box: Box | None) -> np.ndarray:
+def _least_relaxed(seen: Region, found: Relaxed, box: Box | None) -> np.ndarray:
     """Lower bounds of many relaxed functionals."""
-    if tail.norm is None or box is None:
-        total = found.inner if found.raw is None else found.raw + found.inner
-        return _sum_below(seen.least(total), found.rest + found.inner_shift)
-    if found.raw is None:
+    if box is not None and found.raw is None:
         low = _sum_below(seen.least(found.inner), found.inner_shift)
         return _sum_below(_quotient_below(low, box), found.rest)
-    ends = []
-    for q in _inverse_spread_ends(box):
-        factor = exact(q)[:, None]
-        low = seen.least(found.raw + factor[:, None] * found.inner)
-        ends.append(_sum_below(low, found.rest + factor * found.inner_shift))
-    return np.asarray(np.minimum(*ends))
+    lows = [_sum_below(seen.least(functional), constant) for functional, constant in _linear(found, box)]
+    return np.asarray(np.minimum.reduce(lows))
+
+
+def _linear(found: Relaxed, box: Box | None) -> list[tuple[Ball, Ball]]:
+    """Functionals of the heads and constants, the least of which is below: one for each end of 1/spread."""
+    if box is None or found.raw is None:
+        total = found.inner if found.raw is None else found.raw + found.inner
+        return [(total, found.rest + found.inner_shift)]
+    ends = [exact(end)[:, None] for end in _inverse_spread_ends(box)]
+    return [(found.raw + q[:, None] * found.inner, found.rest + q * found.inner_shift) for q in ends]
 
 
 def _sum_below(low: np.ndarray, constant: Ball) -> np.ndarray:
