@@ -56,12 +56,17 @@ FAMILIES: dict[str, Callable[[tuple[int, ...]], SparseFunction]] = {
 }
 
 
-def family_function(text: str, rng: np.random.Generator) -> SparseFunction:
-    """The family member a name such as `and:3`, `threshold:2:5` or `random:3` stands for, on the first positions.
+def read_function(text: str, seed: int = 0) -> SparseFunction:
+    """The function that a formula stands for, or a name such as `and:3`, `threshold:2:5` or `random:3`.
 
-    >>> family_function("threshold:2:5", np.random.default_rng(0))
-    SparseFunction('atleast(2; x0, x1, x2, x3, x4)')
+    A name gives the member of its family on the first positions; the seed draws the table of `random:s`.
+
+    >>> read_function("and:3"), read_function("x3 | x4"), read_function("threshold:2:3")
+    (SparseFunction('x0 & x1 & x2'), SparseFunction('x3 | x4'), SparseFunction('maj(x0, x1, x2)'))
     """
+    if not re.fullmatch(r"\s*[A-Za-z]+\s*:.*", text, re.DOTALL):
+        return parse(text)
+    text = text.strip()
     name, *numbers = text.split(":")
     wanted = 2 if name == "threshold" else 1
     if name not in (*FAMILIES, "threshold", "random"):
@@ -75,16 +80,5 @@ def family_function(text: str, rng: np.random.Generator) -> SparseFunction:
         raise FormulaError(f"{text!r} asks for {numbers[-1]} positions; a family has 1 to {MAX_LEVELS}.")
     positions = tuple(range(counts[-1]))
     if name == "random":
-        return random_junta(positions, rng)
+        return random_junta(positions, np.random.default_rng(seed))
     return threshold(counts[0], positions) if name == "threshold" else FAMILIES[name](positions)
-
-
-def read_function(text: str, seed: int = 0) -> SparseFunction:
-    """The function a formula or a family name stands for; the seed draws the table of `random:s`.
-
-    >>> read_function("and:3"), read_function("x3 | x4")
-    (SparseFunction('x0 & x1 & x2'), SparseFunction('x3 | x4'))
-    """
-    if re.fullmatch(r"\s*[A-Za-z]+\s*:.*", text, re.DOTALL):
-        return family_function(text.strip(), np.random.default_rng(seed))
-    return parse(text)
