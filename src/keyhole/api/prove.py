@@ -148,15 +148,12 @@ class Proof(Result):
             words = "uniform bits" if law.symbols == 2 else f"{law.symbols} symbols, all equally likely"
         return replace(self, lists=read_lists(self.model, law, count), law=words)
 
-    def save_model(self, path: str | Path) -> Path:
-        """Write the model the proof is about, which `prove` reads again."""
-        notes = {name: getattr(self, name) for name in ("source", "function", "status")}
-        notes |= {name: getattr(self, name) for name in ("repair", "repair_says", "repaired_before")}
-        return save_tabulated(self.model, Path(path), notes)
-
     def save(self, path: str | Path) -> Path:
-        """Write the proof as .json, .txt or .html, or the model it is about as .safetensors."""
-        return self.save_model(path) if Path(path).suffix.lower() == MODEL else super().save(path)
+        """Write the proof as .json, .txt or .html, or the model it is about, for `prove` to read, as .safetensors."""
+        if Path(path).suffix.lower() != MODEL:
+            return super().save(path)
+        names = ("source", "function", "status", "repair", "repair_says", "repaired_before")
+        return save_tabulated(self.model, Path(path), {name: getattr(self, name) for name in names})
 
     @classmethod
     def require_ending(cls, path: Path) -> None:

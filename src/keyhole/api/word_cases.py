@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -37,32 +37,6 @@ class Case:
         return self.model if isinstance(self.model, CertifiableModel) else certifiable(self.model)
 
 
-@runtime_checkable
-class WordQuestion(Protocol):
-    """A claim about the words of a model."""
-
-    @property
-    def stated(self) -> Property:
-        """The claim."""
-
-    @property
-    def formats(self) -> Sequence[str]:
-        """The number formats of the weights."""
-
-    @property
-    def plain(self) -> bool:
-        """The float error of a plain forward pass can be bounded."""
-
-    def cases(self, at: AtLength) -> Iterator[Case]:
-        """Return every case with at least one word."""
-
-    def tokens(self, case: Case, sequence: np.ndarray) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """Return the tokens of a wrong word by number and by name."""
-
-    def identity(self) -> tuple[Any, ...]:
-        """Return what the answer depends on besides the cases."""
-
-
 @dataclass(frozen=True, eq=False)
 class TablesQuestion:
     """A claim about a model of keyhole's own, of one length, whose sign is the answer."""
@@ -74,17 +48,17 @@ class TablesQuestion:
     plain: bool = False
 
     def cases(self, at: AtLength) -> Iterator[Case]:
-        """Return the only case."""
+        """Yield the only case, if it has a word."""
         if at.classes:
             yield Case(self.read, at, at.reads)
 
     def tokens(self, case: Case, sequence: np.ndarray) -> tuple[tuple[int, ...], tuple[str, ...]]:  # noqa: ARG002
-        """Return the symbols themselves."""
+        """Return the symbols of a wrong word by number and by name."""
         numbers = tuple(map(int, sequence))
         return numbers, tuple(self.symbols[number] for number in numbers)
 
     def identity(self) -> tuple[Any, ...]:
-        """Return the names of the symbols."""
+        """Return what the answer depends on besides the cases: the names of the symbols."""
         return self.symbols
 
 
@@ -111,7 +85,7 @@ class CheckpointQuestion:
         return single and embedding.norm is None and embedding.segments is None and embedding.widen is None
 
     def cases(self, at: AtLength) -> Iterator[Case]:
-        """Return every case with at least one word."""
+        """Yield every case with at least one word."""
         for answer, wanted, rival in self.pairs:
             weight, bias = logit_difference(self.checkpoint, wanted, rival)
             gross, inexact = _gross(self.checkpoint, wanted, rival)
@@ -139,8 +113,11 @@ class CheckpointQuestion:
         return numbers, tuple(self.vocabulary.name(number) for number in numbers)
 
     def identity(self) -> tuple[Any, ...]:
-        """Return the frame, the names of tokens and the number formats."""
+        """Return what the answer depends on besides the cases."""
         return self.frame, sorted(self.vocabulary.numbers.items()), self.formats
+
+
+WordQuestion = TablesQuestion | CheckpointQuestion
 
 
 def output_as_computed(case: Case, sequence: np.ndarray, formats: Sequence[str]) -> float | None:

@@ -105,9 +105,7 @@ class ModelCertificate:
     verification: Verification
     seconds: float
     sampled: Disagreement | None = None
-    wrong_share: "WrongShare | None" = (
-        None  # of inputs on which model and function differ, where that is not proved none
-    )
+    wrong_share: "WrongShare | None" = None  # of inputs where model and function differ, unless that is proved none
     judgement: "Judgement | None" = None
     model_errors: int | None = None  # of the model itself on the sample, each row once if repeats are no chance
     held_out: "HeldOut | None" = None

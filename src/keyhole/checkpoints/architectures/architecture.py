@@ -66,18 +66,7 @@ class Fields:
     @property
     def all(self) -> frozenset[str]:
         """Return every name."""
-        return frozenset(
-            (
-                *self.layers,
-                *self.heads,
-                *self.key_value_heads,
-                *self.scale,
-                *self.norms,
-                *self.epsilon,
-                *self.activations,
-                *self.formats,
-            )
-        )
+        return frozenset(name for names in vars(self).values() for name in names)
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,10 @@ from keyhole.prover.proof.tables import (
     Tables,
     branched,
     outputs,
-    sequence_of,
     split,
     tables_of,
 )
-from keyhole.prover.proof.verification import Verification
-from keyhole.rigorous import Ball
+from keyhole.prover.proof.verification import Verification, refuted_at
 
 LEAF = 64  # completions that are gone through one by one
 BATCH = 64  # cells bounded together
@@ -131,7 +129,8 @@ class _Search:
         signs = np.where(self.junta.table[cells], 1.0, -1.0)
         bounds = bound(self.tables, self.tail, view(self.tables, parts), signs)
         for index, cell in enumerate(cells):
-            counterexample = self._counterexample(bounds.worst[index], bounds.output[index], cell)
+            wanted = bool(self.junta.table[cell])
+            counterexample = refuted_at(self.tables, bounds.worst[index], bounds.output[index], wanted)
             if counterexample is not None:
                 return counterexample
         for index, cell in enumerate(cells):
@@ -143,28 +142,14 @@ class _Search:
                 from keyhole.prover.proof.attack import descend  # noqa: PLC0415  (only where a bound settles nothing)
 
                 point = descend(self.tables, self.tail, bounds.worst[index], parts.fixed[index], signs[index])
-                counterexample = self._counterexample(
-                    point, trace(self.tail, outputs(self.tables, point[None])).output[0], cell
-                )
+                output = trace(self.tail, outputs(self.tables, point[None])).output[0]
+                counterexample = refuted_at(self.tables, point, output, bool(self.junta.table[cell]))
                 if counterexample is not None:
                     return counterexample
             spread = np.where(parts.free > 0, np.nan_to_num(bounds.spread[index]), -1.0)
             part = parts[index : index + 1]
             heapq.heappush(self.open, (low, next(self.order), cell, part, int(np.argmax(spread))))
         return None
-
-    def _counterexample(self, point: np.ndarray, output: Ball, cell: int) -> Verification | None:
-        """A counterexample, if f's sign at the point is certain and the junta's answer another."""
-        wanted = bool(self.junta.table[cell])
-        wrong = float(output.high) < 0 if wanted else float(output.low) > 0
-        if not wrong:
-            return None
-        return Verification(
-            "COUNTEREXAMPLE",
-            counterexample=sequence_of(self.tables, point),
-            wanted=wanted,
-            output=float(output.mid),
-        )
 
     def _enumerate(self, parts: Parts, cells: list[int]) -> Verification | None:
         """Every completion of parts with few free copies."""
@@ -180,7 +165,7 @@ class _Search:
             shown = fixed + extra
             output = trace(self.tail, outputs(self.tables, shown)).output
             for index in range(len(shown)):
-                counterexample = self._counterexample(shown[index], output[index], cell)
+                counterexample = refuted_at(self.tables, shown[index], output[index], bool(self.junta.table[cell]))
                 if counterexample is not None:
                     return counterexample
             low = float(np.min(output.low if self.junta.table[cell] else -output.high))

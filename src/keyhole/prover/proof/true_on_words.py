@@ -20,8 +20,8 @@ from keyhole.languages import WordClasses
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace
 from keyhole.prover.proof.half_spaces import CutWords, region_of
 from keyhole.prover.proof.lower_bound import bound
-from keyhole.prover.proof.tables import Drift, MassRangeError, Tables, outputs, sequence_of, tables_of
-from keyhole.prover.proof.verification import Verification
+from keyhole.prover.proof.tables import Drift, MassRangeError, Tables, outputs, tables_of
+from keyhole.prover.proof.verification import Verification, refuted_at
 from keyhole.prover.proof.word_attack import exchange
 from keyhole.rigorous import Ball
 
@@ -143,16 +143,10 @@ class _Search:
         return None
 
     def _wrong(self, point: np.ndarray, output: Ball, node: _Node) -> Verification | None:
-        """A wrong word, if f's sign at the point is certain and not the one wanted."""
-        wrong = float(output.high) < 0 if node.wanted else float(output.low) > 0
-        if not wrong or not node.words.contains(point[list(self.reads)].argmax(axis=1)[None])[0, 0]:
-            return None
-        return Verification(
-            "COUNTEREXAMPLE",
-            counterexample=sequence_of(self.tables, point),
-            wanted=node.wanted,
-            output=float(output.mid),
-        )
+        """A wrong word, if f's sign at the point is certain and not the one wanted, and the part has the word."""
+        found = refuted_at(self.tables, point, output, node.wanted)
+        inside = found is not None and node.words.contains(point[list(self.reads)].argmax(axis=1)[None])[0, 0]
+        return found if inside else None
 
     def _undecided(self, why: str, left: list[_Node]) -> Verification:
         """Return the least bound of the parts that are open, and of those not bounded yet."""

@@ -6,6 +6,8 @@ import numpy as np
 
 from keyhole.arrays import Int
 from keyhole.decimals import margin as printed_margin
+from keyhole.prover.proof.tables import Tables, sequence_of
+from keyhole.rigorous import Ball
 from keyhole.verdicts import CertificateStatus
 
 
@@ -37,3 +39,12 @@ class Verification:
             return ""
         near = printed_margin(self.margin)
         return f"an implementation within {near} of the model's output gives the same answer on every input"
+
+
+def refuted_at(tables: Tables, point: Int[np.ndarray, "rows A"], output: Ball, wanted: bool) -> Verification | None:  # noqa: FBT001  (an answer)
+    """A counterexample, if f's sign at the point is certain and not the one wanted."""
+    wrong = float(output.high) < 0 if wanted else float(output.low) > 0
+    if not wrong:
+        return None
+    sequence = sequence_of(tables, point)
+    return Verification("COUNTEREXAMPLE", counterexample=sequence, wanted=wanted, output=float(output.mid))
