@@ -8,7 +8,7 @@ import numpy as np
 
 import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
 from keyhole.api.sample_complexity import Floor, Needed, Ratio, SampleComplexity
-from keyhole.boolean import balanced, read_function
+from keyhole.boolean import balanced
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.progress import Watch, ignore
 from keyhole.sweeps import Execution as Execution
@@ -109,10 +109,13 @@ def plan_sweeps(
     elif inputs:
         raise ArgumentError(f"The setting {next(iter(inputs))} was given beside a task that has its own; leave it out.")
     lengths = tuple(sorted({int(context) for context in contexts}))
-    plans = {
-        name: schedule.plan_beside(task, each, lengths) if number else schedule.plan(task, each, lengths)
-        for number, (name, each) in enumerate(learners.items())
-    }
+    plans: dict[str, SweepPlan] = {}
+    for name, each in learners.items():  # one that stands beside others and cannot learn online gets training sets
+        reads = plans and schedule.online and not each.learns_online
+        rounds = (replace(schedule, online=False, seeds=None) if reads else schedule).rounds()
+        plans[name] = SweepPlan(
+            task, each, lengths, rounds, schedule.quantile, schedule.confidence, schedule.first_seed
+        )
     instance = task.instance(lengths[0], np.random.default_rng(0))  # refuses a context that is too short
     for plan in plans.values():
         require_learnable(plan.learner, instance, online=isinstance(plan.schedule, Online))
@@ -165,7 +168,7 @@ def _slope(verdict: LawVerdict, plan: SweepPlan, floors: Mapping[int, float | No
     """Set the slope of the logarithmic law beside the floor's, where there is one."""
     if not isinstance(plan.task, SparseTask) or None in floors.values():
         return []
-    sparsity = read_function(plan.task.function).sparsity
+    sparsity = plan.task.parsed.sparsity
     laws = (law for law in verdict.laws if law.name == "log")
     return [f"a + b ln T: {slope_beside_floor(law, sparsity, plan.confidence)}." for law in laws]
 
@@ -176,7 +179,7 @@ def _trivial_remedy(task: Task) -> str | None:
     if accuracy is None or accuracy < SUCCESS or not isinstance(task, SparseTask):
         return None
     try:
-        balanced(read_function(task.function))
+        balanced(task.parsed)
     except AssumptionError:  # no one law makes both answers as likely
         return "another"
     return "balanced"

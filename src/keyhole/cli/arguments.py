@@ -55,13 +55,13 @@ def names(text: str) -> list[str]:
 
 
 def settings(text: str) -> dict[str, str]:
-    """Names and values between commas.
+    """Names and values between commas; none if there is no text.
 
     >>> settings("width=32, rate=1e-3")
     {'width': '32', 'rate': '1e-3'}
     """
     values: dict[str, str] = {}
-    for part in names(text):
+    for part in names(text) if text else ():
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not (name and equals and value) or name in values:
             raise ArgumentError(

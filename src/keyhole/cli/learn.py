@@ -94,7 +94,7 @@ def learn_command(
     schedule = Schedule(samples=sizes, seeds=seeds, online=online, first_seed=seed, **rounds)  # type: ignore[arg-type]
     limit = (ONLINE_SECONDS if time_limit is None else time_limit or None) if online else None
     execution = Execution(store, workers, keep_weights=keep_weights, time_limit=limit)
-    options = {"schedule": schedule, "execution": execution, "settings": settings(set_) if set_ else {}}
+    options = {"schedule": schedule, "execution": execution, "settings": settings(set_)}
     with interruptible(execution.folder), view_progress("starting") as watch:
         asked = task, counts(context), names(learner)
         if certify is None:

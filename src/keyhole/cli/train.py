@@ -55,8 +55,7 @@ def train_command(
 
     with view_progress("steps") as view:
         watch = print_frame if frames else view
-        chosen = settings(set_) if set_ else {}
-        answer = train(task, context, samples, learner, settings=chosen, seed=seed, store=store, watch=watch)
+        answer = train(task, context, samples, learner, settings=settings(set_), seed=seed, store=store, watch=watch)
     written(answer, out)
     if frames:
         shown = ("identity", "success", "accuracy")

@@ -1,12 +1,10 @@
 """The runs of a sweep at each context: a fixed grid, fresh samples, or rounds until m* is known well enough."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.thresholds import BUDGET, LARGEST, Design, Grid, Online, Rounds, SweepPlan
-from keyhole.training import Task
-from keyhole.training.learners import Learner
+from keyhole.sweeps.thresholds import BUDGET, LARGEST, Design, Grid, Online, Rounds
 
 LEAST_SHARE = 0.01  # of runs that succeed at m*: with fewer, or with all but fewer, hundreds of runs show nothing
 LEAST_PRECISION = 0.001  # of m*; half a million runs would not reach it
@@ -57,12 +55,3 @@ class Schedule:
         if self.samples:
             return Grid(tuple(sorted(set(self.samples))), SEEDS if self.seeds is None else self.seeds)
         return Design(self.quantile, self.precision, self.confidence, largest=self.largest, budget=self.budget)
-
-    def plan(self, task: Task, learner: Learner, contexts: tuple[int, ...]) -> SweepPlan:
-        """Return the sweep of a learner."""
-        return SweepPlan(task, learner, contexts, self.rounds(), self.quantile, self.confidence, self.first_seed)
-
-    def plan_beside(self, task: Task, learner: Learner, contexts: tuple[int, ...]) -> SweepPlan:
-        """Return the sweep of a learner beside another: one that cannot learn online gets training sets."""
-        reads = self.online and not learner.learns_online
-        return (replace(self, online=False, seeds=None) if reads else self).plan(task, learner, contexts)

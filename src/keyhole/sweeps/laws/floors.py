@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from keyhole.boolean import influences, probability, read_function
+from keyhole.boolean import influences, probability
 from keyhole.bounds import information_floor
 from keyhole.sweeps.runs.run import FRESH, SUCCESS
 from keyhole.training import SparseTask, Task
@@ -30,12 +30,10 @@ def task_floor(task: Task, context: int, quantile: float = 0.5) -> float | None:
     """
     if not isinstance(task, SparseTask) or task.balanced_sets:
         return None
-    function, p = read_function(task.function), task.bits_law().p
+    function, p = task.parsed, task.bits_law().p
     rarer = min(p, 1 - p)
-    if task.function.strip().startswith("random"):  # a position that matters does so on two patterns at least
-        least = rarer ** (function.sparsity - 1)
-    else:
-        least = float(influences(function, p).min(initial=1.0))
+    # a position that matters to a random table does so on two patterns at least
+    least = rarer ** (function.sparsity - 1) if task.is_random else float(influences(function, p).min(initial=1.0))
     if least * rarer <= 2 * TOLERATED:
         return None
     return information_floor(context, function.sparsity, 1 - quantile)
@@ -49,7 +47,7 @@ def trivial_accuracy(task: Task) -> float | None:
     >>> trivial_accuracy(SparseTask("and:3"))
     0.875
     """
-    if not isinstance(task, SparseTask) or task.function.strip().startswith("random"):
+    if not isinstance(task, SparseTask) or task.is_random:
         return None
-    ones = probability(read_function(task.function), task.bits_law().p)
+    ones = probability(task.parsed, task.bits_law().p)
     return max(ones, 1 - ones)

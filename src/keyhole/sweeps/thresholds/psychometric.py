@@ -92,7 +92,13 @@ class Fit:
 def fit_curves(counts: Counts, quantile: float, prior: WidthPrior = USUAL) -> Fit:
     """The fit over a grid that ends where the likelihood has fallen by `DEEP`."""
     check_level("quantile of success", quantile)
-    return _fit(_sorted_counts(counts), quantile, prior)
+    rows = tuple(sorted((m, won, trials) for m, (won, trials) in counts.items() if trials > 0))
+    if not rows:
+        raise DataError("A threshold was asked of no runs; train at least one model.")
+    for m, successes, trials in rows:
+        if m < 1 or not 0 <= successes <= trials:
+            raise DataError(f"{successes} successes in {trials} trials at m = {m} cannot be; counts lie in 0..trials.")
+    return _fit(rows, quantile, prior)
 
 
 @lru_cache(maxsize=256)  # a round of a sweep asks for the same fit several times
@@ -165,17 +171,6 @@ class _Data(NamedTuple):
     sizes: Float[np.ndarray, "k"]
     successes: Float[np.ndarray, "k"]
     trials: Float[np.ndarray, "k"]
-
-
-def _sorted_counts(counts: Counts) -> tuple[tuple[int, int, int], ...]:
-    """Sizes with their successes and trials, by size; counts that cannot be are refused."""
-    rows = tuple(sorted((m, won, trials) for m, (won, trials) in counts.items() if trials > 0))
-    if not rows:
-        raise DataError("A threshold was asked of no runs; train at least one model.")
-    for m, successes, trials in rows:
-        if m < 1 or not 0 <= successes <= trials:
-            raise DataError(f"{successes} successes in {trials} trials at m = {m} cannot be; counts lie in 0..trials.")
-    return rows
 
 
 def _likely_range(grid: Float[np.ndarray, "n"], likely: Float[np.ndarray, "n"], beyond: int) -> tuple[float, float]:

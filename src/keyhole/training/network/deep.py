@@ -20,9 +20,9 @@ from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.shapes import block_rows
 from keyhole.training.network.attend import Parameters, cls_vector, norm_rows
 from keyhole.training.network.compiling import Program
-from keyhole.training.network.dropping import dropped, kept_weights
+from keyhole.training.network.dropping import Dropout, kept_weights
 from keyhole.training.network.loop import arrays_of, descend, prepare, resting_moments
-from keyhole.training.network.network import gelu, initial
+from keyhole.training.network.network import initial, rest_of_layer
 from keyhole.training.network.own_settings import own_settings
 from keyhole.training.network.predict import has_diverged, shape_of
 from keyhole.training.network.prepare import Data, TrainingSet
@@ -113,22 +113,12 @@ def _layer(
     settings: TransformerSettings, p: Parameters, stream: Float[Array, "n T d"], key: Array | None, *, last: bool
 ) -> Float[Array, "n Q d"]:
     """One encoder layer at every row, or (the last) at [CLS] alone."""
-    pre, post = settings.norm == "pre", settings.norm == "post"
-    seen = norm_rows(settings, p, "attention_norm", stream) if pre else stream
+    seen = norm_rows(settings, p, "attention_norm", stream) if settings.norm == "pre" else stream
     kept = (None, None, None) if key is None else tuple(jax.random.split(key, 3))
     asking, stream = (seen[:, -1:], stream[:, -1:]) if last else (seen, stream)
-    read = _attend(settings, p, seen, asking, kept[0]) @ p["output"] + p["output_bias"]
-    read = dropped(settings, read, _mask(kept[1], settings.dropout, read.shape))
-    stream = stream + read if settings.residual else read
-    stream = norm_rows(settings, p, "attention_norm", stream) if post else stream
-    if settings.hidden:
-        entering = norm_rows(settings, p, "feedforward_norm", stream) if pre else stream
-        active = jax.nn.relu if settings.activation == "relu" else gelu
-        fed = active(entering @ p["inner"] + p["inner_bias"]) @ p["outer"] + p["outer_bias"]
-        fed = dropped(settings, fed, _mask(kept[2], settings.dropout, fed.shape))
-        stream = stream + fed if settings.residual else fed
-        stream = norm_rows(settings, p, "feedforward_norm", stream) if post else stream
-    return stream
+    first, second = (_mask(each, settings.dropout, stream.shape) for each in kept[1:])
+    attended = _attend(settings, p, seen, asking, kept[0])
+    return rest_of_layer(settings, p, stream, attended, Dropout(first, second, None))
 
 
 def _attend(

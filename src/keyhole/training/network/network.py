@@ -96,21 +96,26 @@ def answer(
 
 
 def _read_out(settings: TransformerSettings, p: Parameters, attended: Float[Array, "n d"], dropout: Dropout) -> Array:
-    """The rest of the layer at [CLS], from what its heads read."""
+    """The rest of the layer at [CLS], from what its heads read, and the read-out."""
+    row = rest_of_layer(settings, p, cls_vector(settings, p), attended, dropout)
+    row = norm_rows(settings, p, "final_norm", row) if settings.final_norm else row
+    return row @ p["readout"] + p["readout_bias"]
+
+
+def rest_of_layer(settings: TransformerSettings, p: Parameters, stream: Array, attended: Array, drop: Dropout) -> Array:
+    """The rows behind the layer, from the rows before it and from what its heads read there."""
     pre, post = settings.norm == "pre", settings.norm == "post"
-    read = attended @ p["output"] + p["output_bias"]
-    stream = dropped(settings, read, dropout.attention)
-    stream = stream + cls_vector(settings, p) if settings.residual else stream
+    read = dropped(settings, attended @ p["output"] + p["output_bias"], drop.attention)
+    stream = read + stream if settings.residual else read
     stream = norm_rows(settings, p, "attention_norm", stream) if post else stream
     if settings.hidden:
         entering = norm_rows(settings, p, "feedforward_norm", stream) if pre else stream
         active = jax.nn.relu if settings.activation == "relu" else gelu
         fed = active(entering @ p["inner"] + p["inner_bias"]) @ p["outer"] + p["outer_bias"]
-        fed = dropped(settings, fed, dropout.feedforward)
+        fed = dropped(settings, fed, drop.feedforward)
         stream = stream + fed if settings.residual else fed
         stream = norm_rows(settings, p, "feedforward_norm", stream) if post else stream
-    stream = norm_rows(settings, p, "final_norm", stream) if settings.final_norm else stream
-    return stream @ p["readout"] + p["readout_bias"]
+    return stream
 
 
 def path_norm(settings: TransformerSettings, parameters: Parameters) -> Float[Array, ""]:
