@@ -87,13 +87,12 @@ class Prepared:
         rows: Rows,
         visible: Bool[np.ndarray, "batch T"] | None = None,
         look: Look | None = None,
-        places: Int[np.ndarray, "T"] | None = None,
         inside: LookInside | None = None,
     ) -> Rows:
         """Return the last rows, after the final norm; `look` sees each layer's maps, `inside` what scores read.
 
-        Keys that are not `visible` have no weight (rows that only fill up a batch). `places` are the positions of
-        rotary models, 0, 1, 2, … if not given. With a causal model row t attends to rows 0 … t.
+        Keys that are not `visible` have no weight (rows that only fill up a batch). Row t is at position t
+        where a model is rotary. With a causal model row t attends to rows 0 … t.
         """
         window = self.checkpoint.config.get("sliding_window")
         if isinstance(window, int) and rows.shape[1] > window:
@@ -106,7 +105,7 @@ class Prepared:
             later = ~np.tri(rows.shape[1], dtype=bool)[None, None]
             hidden = later if hidden is None else hidden | later
         rows = rows.astype(self.number_format, copy=False)
-        turn = _rotation(self.checkpoint, rows.shape[1], places, self.number_format)
+        turn = _rotation(self.checkpoint, rows.shape[1], self.number_format)
         pre = self.checkpoint.placement == "pre"
         for index, stored in enumerate(self.checkpoint.layers.stored):
             layer = self.layers[stored]
@@ -209,15 +208,13 @@ def _split(rows: np.ndarray, bias: np.ndarray | None, heads: int) -> np.ndarray:
     return rows.reshape(*rows.shape[:2], heads, -1).transpose(0, 2, 1, 3)
 
 
-def _rotation(
-    checkpoint: Checkpoint, T: int, places: np.ndarray | None, kind: type[np.floating]
-) -> tuple[np.ndarray, np.ndarray] | None:
+def _rotation(checkpoint: Checkpoint, T: int, kind: type[np.floating]) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the cosines and sines of t · base^(−2i/r), where rotary models turn r coordinates."""
     code = checkpoint.positions
     if code.kind != "rotary" or code.base is None:
         return None
     half = int(checkpoint.sizes.head_width * code.share) // 2
-    angles = np.outer(np.arange(T) if places is None else places, code.base ** (-np.arange(half) / half))
+    angles = np.outer(np.arange(T), code.base ** (-np.arange(half) / half))
     return np.cos(angles).astype(kind), np.sin(angles).astype(kind)
 
 

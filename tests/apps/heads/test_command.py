@@ -176,11 +176,9 @@ def test_an_image_of_too_many_patches(tmp_path, vision):
 
 
 def test_what_cannot_be_measured_is_refused_first(encoder, monkeypatch):
-    """A statistic without a name, and a map too long to be drawn, are refused before the model is run on anything."""
+    """A map too long to be drawn is refused before the model is run on anything."""
     monkeypatch.setattr("keyhole.apps.heads.heads.head_use", lambda *_, **__: pytest.fail("the model was run"))
     model = open_checkpoint(encoder[0], config=encoder[2])
-    with pytest.raises(ArgumentError, match="no statistic 'beauty'; the names are entropy"):
-        heads(model, Rows(np.zeros((1, 9, tiny.D))), statistic="beauty")
     with pytest.raises(ArgumentError, match="maps of up to 1024"):
         heads(model, Rows(np.zeros((1, 1100, tiny.D))), head=(0, 0))
 

@@ -17,13 +17,13 @@ from keyhole.checkpoints import Checkpoint, Sizes, Unused
 from keyhole.decimals import at_most, brief, counted
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.files.record import hidden
 from keyhole.progress import Watch, ignore
 from keyhole.show.answer import Show
 
 COUNTING = "layers and heads count from 0 in arrays and JSON, from 1 in text and figures"
 Kind = Literal["trained", "random", "shuffled"]
 KINDS: tuple[Kind, ...] = ("trained", "random", "shuffled")
+DRAWN = "qk-spectral"  # the statistic of the figure
 MOST = 300  # powers of ten of samples that are looked at
 MATRICES = {
     "qk": "W_QK, as M = W_K W_Qᵀ/√k: medians over the heads of a layer; columns are of queries, rows of keys",
@@ -114,7 +114,6 @@ class CheckpointNorms(Result):
     not_covered: tuple[NotCovered, ...]
     unused: tuple[Unused, ...]
     series: tuple[Moment, ...] = ()
-    statistic: str = hidden(default="qk-spectral")  # of the figure
 
     def lines(self, show: Show) -> None:
         """Set a row per layer, or per checkpoint of a series; the verbose text has every norm and control."""
@@ -215,7 +214,7 @@ class CheckpointNorms(Result):
         return [getattr(head, kind)[statistic] for head in self.heads if head.layer == layer]
 
     def figure(self) -> Figure:
-        """Draw layers × heads coloured by the statistic, both controls beside; of a series, a line per layer."""
+        """Draw layers × heads coloured by ‖M‖₂, both controls beside; of a series, a line per layer."""
         return self._series_figure() if self.series else self._grid_figure()
 
     def _grid_figure(self) -> Figure:
@@ -224,36 +223,36 @@ class CheckpointNorms(Result):
                 "layer": str(head.layer + 1),
                 "head": str(head.head + 1) if kind == "trained" else f"{kind} {head.head + 1}",
                 "weights": kind,
-                self.statistic: getattr(head, kind)[self.statistic],
+                DRAWN: getattr(head, kind)[DRAWN],
             }
             for kind in KINDS
             for head in self.heads
         ]
         drawn = f"normal weights of deviation {self.random_deviation:g}"
         return Figure(
-            title=f"{STATISTICS[self.statistic]}, head by head",
+            title=f"{STATISTICS[DRAWN]}, head by head",
             subtitle=f"left: trained; middle: {drawn}; right: entries shuffled; layers and heads count from 1",
             kind="heatmap",
             rows=tuple(rows),
             x=Axis("head", "head", "category"),
             y=Axis("layer", "layer", "category"),
-            colour=Axis(self.statistic, STATISTICS[self.statistic]),
+            colour=Axis(DRAWN, STATISTICS[DRAWN]),
         )
 
     def _series_figure(self) -> Figure:
         layers = [str(index + 1) for index in self.distinct_layers]
         rows: list[Row] = [
-            {"checkpoint": number, "layer": layer, self.statistic: value, "source": moment.source}
+            {"checkpoint": number, "layer": layer, DRAWN: value, "source": moment.source}
             for number, moment in enumerate(self.series, 1)
-            for layer, value in zip(layers, moment.medians[self.statistic], strict=True)
+            for layer, value in zip(layers, moment.medians[DRAWN], strict=True)
         ]
         return Figure(
-            title=f"{STATISTICS[self.statistic]}, median over the heads of a layer",
+            title=f"{STATISTICS[DRAWN]}, median over the heads of a layer",
             subtitle=f"{len(self.series)} checkpoints in the order given; layers count from 1",
             kind="lines",
             rows=tuple(rows),
             x=Axis("checkpoint", "checkpoint"),
-            y=Axis(self.statistic, STATISTICS[self.statistic]),
+            y=Axis(DRAWN, STATISTICS[DRAWN]),
             colour=Axis("layer", "layer", "category"),
         )
 
@@ -263,14 +262,13 @@ def checkpoint_norms(
     *later: Source | Checkpoint,
     samples: Real = 1e6,
     context: int = 128,
-    statistic: str = "qk-spectral",
     seed: int = 0,
     watch: Watch = ignore,
 ) -> CheckpointNorms:
     """Measure W_QK and W_OV of every head of a local checkpoint, or of a packaged model such as minilm.
 
     With several sources they are one model at several times, and the answer has their drift. `samples` and `context`
-    are those of the bound whose shares are given; `statistic` is what the figure shows.
+    are those of the bound whose shares are given.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -280,8 +278,6 @@ def checkpoint_norms(
     >>> bool(np.isclose(answer.heads[1].trained["qk-spectral"], np.linalg.norm(M, 2)))
     True
     """
-    if statistic not in STATISTICS:
-        raise ArgumentError(f"There is no statistic {statistic!r}; the names are {', '.join(STATISTICS)}.")
     if context < 1:
         raise ArgumentError(f"A context has at least one position; got {context}.")
     checkpoints = [opened(each) for each in (source, *later)]
@@ -311,7 +307,6 @@ def checkpoint_norms(
         not_covered=not_covered(first),
         unused=first.unused,
         series=_series(checkpoints, norms, watch) if later else (),
-        statistic=statistic,
     )
 
 

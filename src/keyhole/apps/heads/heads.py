@@ -23,6 +23,7 @@ from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.answer import Show
 
 COUNTING = "layers and heads count from 0 in arrays and JSON, from 1 in text and figures; layer-head is written 3-7"
+DRAWN = "entropy"  # the statistic of the figure
 LONGEST_DRAWN = 1024  # tokens of a map that is shown
 MOST_CELLS = 128  # along each side of a drawing; longer inputs are drawn in blocks of neighbouring rows
 COLUMNS = (  # heading, with sinks or without, statistic, meaning
@@ -93,7 +94,6 @@ class Heads(Result):
     control_is: Mapping[str, str]
     seed: int
     map: HeadMap | None = None
-    statistic: str = hidden(default="entropy")  # of the figure
     uses: Mapping[str, HeadUse] = hidden(default_factory=dict)  # weights → the statistics of every input
 
     def lines(self, show: Show) -> None:
@@ -137,7 +137,7 @@ class Heads(Result):
         )
 
     def figure(self) -> Figure:
-        """Draw layers × heads coloured by the statistic, or the attention of the head that was asked for."""
+        """Draw layers × heads coloured by the entropy, or the attention of the head that was asked for."""
         return self._grid() if self.map is None else _drawn(self.map)
 
     def _grid(self) -> Figure:
@@ -150,18 +150,18 @@ class Heads(Result):
                         "layer": str(head.layer + 1),
                         "head": str(head.head + 1) if kind == "trained" else f"{kind} {head.head + 1}",
                         "weights": kind,
-                        self.statistic: measured.without_sinks[self.statistic][0],
+                        DRAWN: measured.without_sinks[DRAWN][0],
                         "verdict": head.verdict if kind == "trained" else "",
                     }
                 )
         return Figure(
-            title=f"{USE[self.statistic]}, sinks taken out, head by head",
+            title=f"{USE[DRAWN]}, sinks taken out, head by head",
             subtitle=f"{self.data}; layers and heads count from 1",
             kind="heatmap",
             rows=tuple(rows),
             x=Axis("head", "head", "category"),
             y=Axis("layer", "layer", "category"),
-            colour=Axis(self.statistic, USE[self.statistic]),
+            colour=Axis(DRAWN, USE[DRAWN]),
         )
 
 
@@ -195,7 +195,6 @@ def heads(
     data: Data,
     *,
     head: tuple[int, int] | None = None,
-    statistic: str = "entropy",
     first_query: bool = False,
     controls: bool = True,
     seed: int = 0,
@@ -209,8 +208,6 @@ def heads(
     on the first input. The maps are those of our own forward pass, in single precision; an `OutsideModel` is run by
     transformers, on text, beside one control.
     """
-    if statistic not in USE:
-        raise ArgumentError(f"There is no statistic {statistic!r}; the names are {', '.join(USE)}.")
     model = source if isinstance(source, OutsideModel) else prepare(opened(source), single=True)
     control_is = ({"random": REDRAWN} if isinstance(model, OutsideModel) else CONTROLS) if controls else {}
     require_head(head, model.checkpoint.sizes)
@@ -243,7 +240,6 @@ def heads(
         control_is=control_is,
         seed=seed,
         map=None if head is None else _map(model, inputs, head),
-        statistic=statistic,
         uses=uses,
     )
 
