@@ -36,27 +36,20 @@ class Vocabulary:
 def read_vocabulary(source: str | Path) -> Vocabulary:
     """Read the vocabulary of a folder: vocab.json, tokenizer.json or vocab.txt, the first that is readable."""
     folder = Path(source) if Path(source).is_dir() else Path(source).parent
-    for name, reader in (("vocab.json", _flat), ("tokenizer.json", _nested), ("vocab.txt", _lines)):
+    for name in ("vocab.json", "tokenizer.json", "vocab.txt"):
         path = folder / name
         if path.is_file() and path.stat().st_size <= LARGEST_FILE:
             try:
-                numbers = reader(path.read_text("utf-8", "replace"))
+                text = path.read_text("utf-8", "replace")
+                if name == "vocab.txt":
+                    numbers: dict[str, Any] = {word: number for number, word in enumerate(text.splitlines())}
+                else:
+                    numbers = dict(json.loads(text))
+                if name == "tokenizer.json":
+                    added = {token["content"]: token["id"] for token in numbers.get("added_tokens", ())}
+                    numbers = {**numbers["model"]["vocab"], **added}
             except (ValueError, RecursionError, LookupError, TypeError, AttributeError):  # of another kind
                 continue
             if numbers:
                 return Vocabulary({str(each): at for each, at in numbers.items() if type(at) is int and at >= 0})
     return Vocabulary({})
-
-
-def _flat(text: str) -> dict[str, Any]:
-    return dict(json.loads(text))
-
-
-def _nested(text: str) -> dict[str, Any]:
-    content = json.loads(text)
-    added = {token["content"]: token["id"] for token in content.get("added_tokens", ())}
-    return {**content["model"]["vocab"], **added}
-
-
-def _lines(text: str) -> dict[str, Any]:
-    return {name: number for number, name in enumerate(text.splitlines())}

@@ -1,10 +1,12 @@
 """Search for an input on which model and junta differ: from a bad point downhill along f's own slope."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from keyhole.arrays import Float, Int
 from keyhole.prover.proof.after_attention import Tail, trace
-from keyhole.prover.proof.tables import Tables, outputs, slices_of
+from keyhole.prover.proof.tables import HeadTable, Tables, outputs, slices_of
 from keyhole.rigorous import Ball
 
 STEPS = 12
@@ -38,29 +40,28 @@ def signed_outputs(tables: Tables, tail: Tail, shown: np.ndarray, sign: float) -
     return np.asarray(sign * trace(tail, outputs(tables, shown)).output.mid)
 
 
-def slope_at(
+def excesses(
     tables: Tables, tail: Tail, point: Int[np.ndarray, "rows A"], sign: float
-) -> tuple[Float[np.ndarray, "K"], Float[np.ndarray, "K"]]:
-    """The heads' outputs at a point, and the slope of sign·f along each of them."""
+) -> Iterator[tuple[HeadTable, Float[np.ndarray, "rows A"], float]]:
+    """Yield each head, the slope of sign·f by a copy of each row and symbol times the head's mass, and that mass."""
     here = outputs(tables, point[None]).mid[0]
     reach = np.concatenate([head.reach for head in tables.heads])
     size = DIFFERENCE * np.where(reach > 0, reach, 1.0)
     around = np.concatenate([here[None], here + np.diag(size)])
     values = sign * trace(tail, Ball(around, np.zeros_like(around))).output.mid
-    slope = (values[1:] - values[0]) / size
-    return here, np.asarray(slope)
+    slope = np.asarray((values[1:] - values[0]) / size)
+    for head, part in zip(tables.heads, slices_of(tables.heads), strict=True):
+        excess = head.mass * (head.values @ slope[part] - here[part] @ slope[part])
+        yield head, excess, float((point * head.mass).sum() + head.cls_mass)
 
 
 def _effects(
     tables: Tables, tail: Tail, point: Int[np.ndarray, "rows A"], fixed: Int[np.ndarray, "rows A"], sign: float
 ) -> Float[np.ndarray, "rows A A"]:
     """Return the change of sign·f, to first order, when a row's free copies move to another symbol."""
-    here, slope = slope_at(tables, tail, point, sign)
     total = np.zeros((*point.shape, point.shape[1]))
     free = (point - fixed)[:, :, None]
-    for head, part in zip(tables.heads, slices_of(tables.heads), strict=True):
-        excess = head.mass * (head.values @ slope[part] - here[part] @ slope[part])
-        mass = (point * head.mass).sum() + head.cls_mass
+    for head, excess, mass in excesses(tables, tail, point, sign):
         change = free * (excess[:, None, :] - excess[:, :, None])
         total += change / (mass + free * (head.mass[:, None, :] - head.mass[:, :, None]))
     return np.where(free > 0, total, 0.0)

@@ -9,8 +9,8 @@ import numpy as np
 from keyhole.arrays import Float, Int
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.after_attention import Tail
-from keyhole.prover.proof.attack import signed_outputs, slope_at
-from keyhole.prover.proof.tables import Tables, slices_of
+from keyhole.prover.proof.attack import excesses, signed_outputs
+from keyhole.prover.proof.tables import Tables
 
 STEPS = 40
 TRIED = 96  # moves evaluated in a step
@@ -84,11 +84,8 @@ def _moves(
 
 def _effects(tables: Tables, tail: Tail, point: np.ndarray, sign: float) -> Float[np.ndarray, "rows A"]:
     """Return the change of sign·f, to first order, when a row shows another symbol."""
-    here, slope = slope_at(tables, tail, point, sign)
     total = np.zeros(point.shape)
-    for head, part in zip(tables.heads, slices_of(tables.heads), strict=True):
-        excess = head.mass * (head.values @ slope[part] - here[part] @ slope[part])
+    for _, excess, mass in excesses(tables, tail, point, sign):
         now = (excess * point).sum(axis=1, keepdims=True) / np.maximum(point.sum(axis=1, keepdims=True), 1)
-        mass = (point * head.mass).sum() + head.cls_mass
         total += (excess - now) / mass
     return total
