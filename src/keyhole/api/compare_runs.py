@@ -95,18 +95,16 @@ class RunComparison(Result):
             )
 
 
-def compare_runs(other: str | Path, *, store: str | Path | None = None, level: float = LEVEL) -> RunComparison:
+def compare_runs(other: str | Path, *, store: str | Path | None = None) -> RunComparison:
     """Compare the runs of a store with those of another, cell by cell.
 
-    Statement  If both stores hold draws of the same cells, then with probability ≥ 1 − level no cell is said to differ
+    Statement  If both stores hold draws of the same cells, then with probability ≥ 1 − LEVEL no cell is said to differ
                by its shares of successes.
     Assumes    Runs that only one store holds are independent.
     Proof      Fisher's exact test has size at most its level in each cell, given the total of successes; Holm's steps
                keep the chance of any false rejection below the level over all cells.
     Source     Textbook: Fisher's exact test, Holm's procedure.
     """
-    if not 0 < level < 1:
-        raise ArgumentError(f"A level of {level:g} was asked for; use one above 0 and below 1, such as {LEVEL}.")
     folders = home(store), Path(other)
     if folders[0].resolve() == folders[1].resolve():
         raise ArgumentError(f"The store {str(other)!r} was to be compared with itself; name another.")
@@ -120,11 +118,11 @@ def compare_runs(other: str | Path, *, store: str | Path | None = None, level: f
         for key, names in zip(keys, shared, strict=True)
     ]
     cells = []
-    for key, names, wrong, p, no in zip(keys, shared, unequal, p_values, holm(p_values, level), strict=True):
+    for key, names, wrong, p, no in zip(keys, shared, unequal, p_values, holm(p_values, LEVEL), strict=True):
         row, counts = ours[key][0], (_counts(ours[key]), _counts(theirs[key]))
         where = (row.task, row.learner, row.context, row.samples)
         cells.append(ComparedCell(*where, *counts, len(names), wrong, p, bool(wrong) or no))
-    return RunComparison(folders, level, tuple(cells), len(ours) - len(keys), len(theirs) - len(keys))
+    return RunComparison(folders, LEVEL, tuple(cells), len(ours) - len(keys), len(theirs) - len(keys))
 
 
 def holm(p_values: Sequence[float | None], level: float) -> list[bool]:

@@ -95,10 +95,10 @@ def learn_certified(
 def plan_sweeps(
     task: str | Task,
     contexts: Sequence[int],
-    learner: Learners = "transformer",
+    learner: Learners,
     *,
     schedule: Schedule = USUAL,
-    settings: Settings = MappingProxyType({}),
+    settings: Settings,
 ) -> dict[str, SweepPlan]:
     """Return the sweep of each learner, by what a person calls it; raise where one could not learn the task."""
     named = (learner,) if isinstance(learner, str | Learner) else tuple(learner)

@@ -47,7 +47,7 @@ def prove_runs(
         return tuple(future.result() for future in waiting)
 
 
-def require_certifiable(task: Task, learner: Learner, contexts: Sequence[int], assume_junta: int | None = None) -> None:
+def require_certifiable(task: Task, learner: Learner, contexts: Sequence[int], assume_junta: int | None) -> None:
     """Refuse, before anything is trained, what could not be certified afterwards."""
     Terms(uniform_law(2), assume_junta=assume_junta)
     if not isinstance(learner, TransformerLearner):

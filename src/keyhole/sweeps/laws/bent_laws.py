@@ -4,7 +4,7 @@ A law that stops growing, or that is level at first, is not in the list of laws 
 list always fits it best. A bent law stands for it: growth by a law of the list between two contexts, none outside.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,14 +58,17 @@ class BentLaw:
         return self.law.value(float(np.clip(context, self.start, self.stop)), coefficients)
 
 
-def bent_laws(contexts: Float[np.ndarray, "n"], laws: Sequence[GrowthLaw] = BENDING) -> tuple[BentLaw, ...]:
-    """Every law with its growth ended, or begun, at each of the contexts between the shortest and the longest.
+def bent_laws(contexts: Float[np.ndarray, "n"]) -> tuple[BentLaw, ...]:
+    """Every law of `BENDING` with its growth ended, or begun, at each context between the shortest and the longest.
 
-    >>> [law.formula for law in bent_laws(np.array([10.0, 100.0, 1000.0]), (LOG,))]
+    >>> [law.formula for law in bent_laws(np.array([10.0, 100.0, 1000.0]))][:2]
     ['a + b ln T up to T = 100', 'a + b ln T from T = 100']
     """
     low, high = float(contexts.min()), float(contexts.max())
     inner = [float(context) for context in contexts if low < context < high]
     return tuple(
-        BentLaw(law, start, stop, bend) for law in laws for bend in inner for start, stop in ((low, bend), (bend, high))
+        BentLaw(law, start, stop, bend)
+        for law in BENDING
+        for bend in inner
+        for start, stop in ((low, bend), (bend, high))
     )

@@ -110,7 +110,6 @@ def naming_rates(
     contexts: Sequence[float] | Float[np.ndarray, "n"],
     errors: float | Sequence[float] | Float[np.ndarray, "n"],
     *,
-    laws: Sequence[GrowthLaw] = LAWS,
     draws: int = 1000,
     seed: int = 0,
 ) -> dict[str, float]:
@@ -126,7 +125,7 @@ def naming_rates(
     sizes = np.broadcast_to(np.asarray(errors, dtype=float), places.shape)
     noise = np.random.default_rng(seed).standard_normal((draws, len(places))) * sizes
     points = Points(places, np.log(np.asarray(values, dtype=float)) + noise, sizes, np.zeros(len(places), dtype=int))
-    return shares(decide(points, laws))
+    return shares(decide(points))
 
 
 def shares(decision: Decision) -> dict[str, float]:

@@ -31,7 +31,6 @@ def compare_laws(
     laws: Sequence[str | GrowthLaw] = LAWS,
     confidence: float = 0.9,
     resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> LawVerdict:
     """Every law fitted and ranked, with what the decision rule says, and with its error on the longest contexts.
 
@@ -52,7 +51,7 @@ def compare_laws(
         check_law(law, points.contexts)
     decision = decide(points, compared)
     scatter = max(1.0, min(float(fit.deviance[0]) / max(n - fit.law.parameters, 1) for fit in decision.fits))
-    resampled = points.resampled(resamples, scatter, np.random.default_rng(seed))
+    resampled = points.resampled(resamples, scatter, np.random.default_rng(0))
     refits = [fit_law(resampled, law) for law in compared]
     wins = np.argmin([fit.deviance / scatter + PRICE * fit.law.parameters for fit in refits], axis=0)
     scores = decision.scores[:, 0]

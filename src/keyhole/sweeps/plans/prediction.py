@@ -10,6 +10,7 @@ from keyhole.sweeps.laws import GrowthLaw, fit_law, read_points
 from keyhole.sweeps.thresholds import Threshold
 
 DRAWS = 400  # data sets redrawn, each point by its error
+CONFIDENCE = 0.9  # of the intervals
 LEAST = 3  # points that a law is fitted to, at least
 
 
@@ -24,14 +25,12 @@ class Prediction:
     off: float  # ln(measured/predicted) in standard errors of both
 
 
-def predict_longest(
-    thresholds: Sequence[Threshold], laws: Sequence[GrowthLaw], confidence: float = 0.9
-) -> tuple[Prediction, ...]:
+def predict_longest(thresholds: Sequence[Threshold], laws: Sequence[GrowthLaw]) -> tuple[Prediction, ...]:
     """m* at the longest context as each law predicts it from all shorter ones, nearest first.
 
     Nothing is predicted where fewer than three shorter contexts, or the longest, are bounded on one side only.
     """
-    points = read_points(thresholds, confidence)
+    points = read_points(thresholds, CONFIDENCE)
     last = len(points.contexts) - 1
     if last < LEAST or (points.side[:last] == 0).sum() < LEAST or points.side[last] != 0:
         return ()
@@ -41,7 +40,7 @@ def predict_longest(
     for law in laws:
         middle = float(fit_law(seen, law).ln_values(longest)[0, 0])
         spread = fit_law(redrawn, law).ln_values(longest)[:, 0]
-        low, high = np.quantile(spread, [(1 - confidence) / 2, (1 + confidence) / 2])
+        low, high = np.quantile(spread, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         error = float(np.hypot(points.errors[last], spread.std()))
         value = Estimate(*(float(np.exp(each)) for each in (middle, min(low, middle), max(high, middle))))
         off = (float(points.values[last]) - middle) / error

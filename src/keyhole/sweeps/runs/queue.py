@@ -98,7 +98,7 @@ def gather_runs(specs: Sequence[RunSpec], store: Store, execution: Execution, wa
     return [results[spec.identity] for spec in specs]
 
 
-def gather_weights(spec: RunSpec, store: Store, watch: Watch = ignore) -> Mapping[str, np.ndarray]:
+def gather_weights(spec: RunSpec, store: Store, watch: Watch) -> Mapping[str, np.ndarray]:
     """Return the arrays of one run, made where the store does not hold it, or holds it without its weights."""
     gather_runs([spec], store, Execution(store.folder, workers=1, keep_weights=True), watch)
     return weights_of(store, spec.identity)

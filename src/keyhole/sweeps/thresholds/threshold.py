@@ -98,13 +98,13 @@ def estimate_threshold(
     )
 
 
-def empirical_threshold(counts: Counts, quantile: float = 0.5, seeds: int = SEEDS) -> int | None:
-    """The smallest m run with at least so many seeds whose success fraction reaches the quantile.
+def empirical_threshold(counts: Counts, quantile: float = 0.5) -> int | None:
+    """The smallest m run with at least `SEEDS` seeds whose success fraction reaches the quantile.
 
     >>> empirical_threshold({10: (3, 20), 20: (2, 2), 30: (12, 20), 40: (20, 20)})
     30
     """
-    reached = [m for m, (wins, trials) in counts.items() if trials >= seeds and wins >= quantile * trials]
+    reached = [m for m, (wins, trials) in counts.items() if trials >= SEEDS and wins >= quantile * trials]
     return min(reached, default=None)
 
 

@@ -41,7 +41,7 @@ def train_deep(
     size: ProblemSize,
     examples: Examples | SampleSource,
     seed: np.random.SeedSequence,
-    observer: Observer | None = None,
+    observer: Observer | None,
 ) -> Fitted:
     """Train so many layers on a training set, or on fresh samples until the probe is answered without error."""
     data, probe, start, walk = prepare(settings, examples, seed, observer)

@@ -149,9 +149,9 @@ def path_norm(settings: TransformerSettings, parameters: Parameters) -> Float[Ar
     return norm
 
 
-def model_of(settings: TransformerSettings, weights: Mapping[str, Any], dtype: Any = np.float64) -> Model:
-    """The same weights as a general model, in double precision unless asked otherwise."""
-    w = {name: np.asarray(array, dtype=dtype) for name, array in weights.items()}
+def model_of(settings: TransformerSettings, weights: Mapping[str, Any]) -> Model:
+    """The same weights as a general model, in double precision."""
+    w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
     return model_of_blocks(settings, w, (block_of(settings, w),))
 
 
