@@ -90,7 +90,14 @@ def diagnose_head(
     )
     flat = case.fit("mean of the values", None, None, _softmax(Constant()), on_edge=False)
     chosen = case.fit("the head itself", own, None, _softmax(Exponential(own)), on_edge=False)
-    return Diagnosis(len(keys), len(queries), chosen, (flat, _best_softmax(case, own), *_best_embeddings(case, own)))
+    losses = [
+        float(np.square(smooth_left_out(Exponential(own * scale), case.keys, case.values) - case.values).mean())
+        for scale in TEMPERATURES
+    ]
+    best = int(np.argmin(losses))
+    gamma = own * TEMPERATURES[best]
+    softmax = case.fit("softmax", gamma, None, _softmax(Exponential(gamma)), on_edge=best in (0, len(losses) - 1))
+    return Diagnosis(len(keys), len(queries), chosen, (flat, softmax, *_best_embeddings(case, own)))
 
 
 Answer = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # keys, values, queries → answers
@@ -139,16 +146,6 @@ def _embedding(kernel: Kernel, ridge: float) -> Answer:
         return answers
 
     return answer
-
-
-def _best_softmax(case: _Case, own: float) -> Fit:
-    losses = [
-        float(np.square(smooth_left_out(Exponential(own * scale), case.keys, case.values) - case.values).mean())
-        for scale in TEMPERATURES
-    ]
-    best = int(np.argmin(losses))
-    gamma = own * TEMPERATURES[best]
-    return case.fit("softmax", gamma, None, _softmax(Exponential(gamma)), on_edge=best in (0, len(losses) - 1))
 
 
 def _best_embeddings(case: _Case, own: float) -> tuple[Fit, Fit]:
