@@ -45,7 +45,7 @@ def store(monkeypatch):
         hidden = SparseTask("and:2").instance(12, np.random.default_rng(0))
         model = NAMES["aaaa0001"]["model"]
         sample = (inputs, inputs[:, 0])
-        made = TrainedRun(name, name, model, sample, uniform_law(2), conditioned=False, noise="", instance=hidden)
+        made = TrainedRun(name, name, model, sample, uniform_law(2), conditioned=False, instance=hidden)
         return replace(made, **NAMES[name])
 
     monkeypatch.setattr(norm_sources, "read_run", read)

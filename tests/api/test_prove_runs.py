@@ -11,7 +11,6 @@ from keyhole.api.learn import Execution, Schedule, learn, learn_certified
 from keyhole.api.prove import TrainingSet, prove
 from keyhole.api.prove_runs import is_target, mistakes, prove_runs
 from keyhole.api.run_certificate import shares
-from keyhole.api.stored_run import noise_of
 from keyhole.api.trained_run import TrainedRun
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import uniform_law
@@ -50,7 +49,6 @@ def run(**changes):
         sample=(inputs, junta(inputs)),
         law=uniform_law(2),
         conditioned=hidden.balanced_sets,
-        noise=noise_of(hidden),
         instance=hidden,
     )
     return replace(made, **changes), planted(junta, 20)

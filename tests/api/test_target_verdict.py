@@ -60,7 +60,7 @@ def test_a_certificate_of_a_run_says_what_became_of_its_target():
     model = to_model(keyhole.compile("majority:41", 41).plan)
     sample = instance.examples(60, np.random.default_rng(0))
     data = sample.inputs, sample.labels
-    run = keyhole.TrainedRun("abab", "abab", model, data, uniform_law(2), False, "", instance)  # noqa: FBT003
+    run = keyhole.TrainedRun("abab", "abab", model, data, uniform_law(2), False, instance)  # noqa: FBT003
     found = keyhole.prove(run, effort=keyhole.Effort(samples=1000))
     assert found.record()["target"]["status"] == "PROVED"
     assert found.target.sentence("all inputs") in " ".join(str(found).split()) or "PROVED" in str(found)

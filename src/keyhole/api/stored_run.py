@@ -37,15 +37,8 @@ def read_run(name: str, store: str | Path | None = None, *, tell: Callable[[str]
         sample,
         law_of(instance),
         instance.balanced_sets,
-        noise_of(instance),
         instance,
     )
-
-
-def noise_of(instance: Instance) -> str:
-    """Name the noise of a training set: of labels, inputs, or both; empty if there is none."""
-    rates = {"label noise": instance.label_noise, "feature noise": instance.feature_noise}
-    return " and ".join(f"{name} {rate:g}" for name, rate in rates.items() if rate)
 
 
 def law_of(instance: Instance) -> SymbolLaw:

@@ -22,5 +22,10 @@ class TrainedRun:
     sample: tuple[np.ndarray, np.ndarray] | None  # None: it learned from fresh samples
     law: SymbolLaw
     conditioned: bool  # training sets were redrawn until one was balanced
-    noise: str  # what is noisy about the sample, in words, or nothing
     instance: "Instance"
+
+    @property
+    def noise(self) -> str:
+        """The noise of its training set: of labels, inputs, or both; empty if there is none."""
+        rates = {"label noise": self.instance.label_noise, "feature noise": self.instance.feature_noise}
+        return " and ".join(f"{name} {rate:g}" for name, rate in rates.items() if rate)
