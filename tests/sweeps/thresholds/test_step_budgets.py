@@ -39,7 +39,7 @@ class Laboratory:
             for seed in range(plan.schedule.seeds)
         )
         self.now += sum(row.seconds for row in rows) / 2
-        return Sweep(plan, rows, len(rows), dict.fromkeys(plan.contexts, 0), self.now)
+        return Sweep(plan, rows, len(rows), dict.fromkeys(plan.contexts, 0), self.now, {})
 
 
 ROW = RunSummary("", "", "", 0, None, 0, success=False, fitted=True, accuracy=0.0, steps=0, seconds=0.0, created="")

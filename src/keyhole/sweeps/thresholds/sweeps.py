@@ -99,9 +99,7 @@ class Sweep:
     made: int  # runs that were made now; the others were in the store
     runs_needed: dict[int, int]  # context → runs that the precision would still take
     seconds: float  # wall time
-    other_versions: dict[str, int] = field(
-        default_factory=dict
-    )  # versions other than the present → runs made with them
+    other_versions: dict[str, int]  # versions other than the present → runs made with them
 
     @cached_property
     def tallies(self) -> tuple[Tally, ...]:
