@@ -35,7 +35,7 @@ from keyhole.bounds.finite import clopper_pearson
 from keyhole.decimals import at_most
 from keyhole.errors import AssumptionError
 from keyhole.sweeps import Execution, Schedule
-from keyhole.training.learners.presets import preset
+from keyhole.training.learners.gradient import preset
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner
 from keyhole.training.task import SparseTask

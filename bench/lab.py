@@ -47,8 +47,15 @@ from torch import nn
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.compiling import OPTIONS
 from keyhole.training.network.network import initial
-from keyhole.training.network.prepare import TrainingSet, prepare_set
-from keyhole.training.network.step import State, draw_stretch, optimizer_of, rates_of, run_stretch
+from keyhole.training.network.step import (
+    State,
+    TrainingSet,
+    draw_stretch,
+    optimizer_of,
+    prepare_set,
+    rates_of,
+    run_stretch,
+)
 from keyhole.training.task import SparseTask
 
 WIDTH, HIDDEN, RATE = 64, 256, 1e-3

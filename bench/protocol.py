@@ -133,8 +133,7 @@ def accuracy(network: Replica, inputs: torch.Tensor, labels: torch.Tensor) -> fl
 
 def preset_run(context: int, samples: int, seed: int) -> dict[str, float]:
     """One run of the preset, as `keyhole learn and:3 --preset paper` makes it."""
-    from keyhole.sweeps.runs.run import run
-    from keyhole.sweeps.runs.spec import RunSpec
+    from keyhole.sweeps.runs.run import RunSpec, run
     from keyhole.training.learners import transformer_with_preset
     from keyhole.training.task import SparseTask
 

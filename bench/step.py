@@ -28,12 +28,13 @@ from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import shown_sums, weighted
 from keyhole.training.network.compiling import OPTIONS
 from keyhole.training.network.network import initial
-from keyhole.training.network.prepare import TrainingSet, prepare_set
 from keyhole.training.network.step import (
     State,
+    TrainingSet,
     advance,
     draw_stretch,
     optimizer_of,
+    prepare_set,
     rates_of,
     run_stretch,
 )

@@ -26,8 +26,7 @@ from keyhole.api.learn import learn
 from keyhole.api.prove_runs import prove_runs
 from keyhole.sweeps import Execution, Schedule
 from keyhole.sweeps.runs import WorkerPool, core_count
-from keyhole.sweeps.runs.run import RunResult, run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunResult, RunSpec, run
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner
 from keyhole.training.task import SparseTask

@@ -14,25 +14,24 @@ from keyhole.api.compile import compile as compile_function
 from keyhole.api.describe import describe
 from keyhole.apps.ledger.generalization import floor
 from keyhole.apps.ledger.ledger import find
-from keyhole.boolean.symbols import uniform_law
+from keyhole.boolean.junta import uniform_law
 from keyhole.checkpoints.probes import Agreement
 from keyhole.checkpoints.torch_encoder import _tested_words
 from keyhole.cli.app import app
 from keyhole.compiler.constructions import TheoremNorm
 from keyhole.compiler.export.model_file import save_model
-from keyhole.compiler.precision.verdicts import FormatVerdict
+from keyhole.compiler.precision.rounding import FormatVerdict
 from keyhole.errors import DataError
 from keyhole.latent.inference.attentions import make_attention
 from keyhole.latent.inference.problem import Settings
-from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.inference.rates import PowerOfT
 from keyhole.latent.models.registry import find_model
 from keyhole.prover.certificate import Terms
 from keyhole.prover.certification import certificate_of
 from keyhole.prover.evidence import require_apart
 from keyhole.prover.proof.verification import Verification
-from keyhole.prover.sample.disagreement import Disagreement
 from keyhole.prover.sample.repeats import Repeats, shared_rows
-from keyhole.prover.sample.sample_bound import HeldOut, Identification
+from keyhole.prover.sample.sample_bound import Disagreement, HeldOut, Identification
 
 from helpers.planted import junta_of, planted
 from helpers.proofs import text

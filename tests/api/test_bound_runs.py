@@ -15,7 +15,7 @@ from keyhole.api.margin_bound import margin_bound
 from keyhole.api.norm_sources import file_norms, run_norms
 from keyhole.api.stored_run import TrainedRun
 from keyhole.attention import evaluate, profile, tabulate
-from keyhole.boolean.symbols import biased_bits, uniform_law
+from keyhole.boolean.junta import biased_bits, uniform_law
 from keyhole.bounds import PRODUCT_LISTS, ROUTES, guarantee, layer_guarantee, tabulated_profile
 from keyhole.checkpoints import save_tabulated
 from keyhole.compiler import plan_profile

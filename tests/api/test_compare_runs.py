@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import binom, fisher_exact
 
 from keyhole.api.compare_runs import compare_runs, holm
-from keyhole.sweeps.runs.run import run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.sweeps.runs.store import Store
 from keyhole.training.task import SparseTask
 

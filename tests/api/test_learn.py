@@ -15,16 +15,15 @@ from keyhole.api.learn import learn_certified, plan_sweeps
 from keyhole.boolean.families import FAMILIES
 from keyhole.boolean.function import move
 from keyhole.errors import ArgumentError, AssumptionError, FormulaError
+from keyhole.files.atomic import home
 from keyhole.files.package_versions import versions
-from keyhole.files.paths import home
 from keyhole.sweeps import Execution, Schedule
 from keyhole.sweeps.laws.floors import TOLERATED, task_floor, trivial_accuracy
 from keyhole.sweeps.laws.growth_laws import LAWS, AffineLaw
-from keyhole.sweeps.runs.run import run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.sweeps.runs.store import PACKAGES, Store
 from keyhole.sweeps.thresholds.threshold import estimate_threshold
-from keyhole.training.learners.presets import preset
+from keyhole.training.learners.gradient import preset
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner
 from keyhole.training.task import SparseTask

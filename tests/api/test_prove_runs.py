@@ -12,12 +12,11 @@ from keyhole.api.prove import TrainingSet, prove
 from keyhole.api.prove_runs import is_target, mistakes, prove_runs
 from keyhole.api.run_certificate import shares
 from keyhole.api.trained_run import TrainedRun
-from keyhole.boolean.junta import Junta
-from keyhole.boolean.symbols import uniform_law
+from keyhole.boolean.junta import Junta, uniform_law
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.prover.certificate import Terms
 from keyhole.prover.certification import certificate_of
-from keyhole.prover.extraction.scope import CertifiableModel
+from keyhole.prover.extraction.extraction import CertifiableModel
 from keyhole.sweeps.runs.store import RunSummary
 from keyhole.training.task import Instance, SparseTask
 

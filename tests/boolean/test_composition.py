@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.boolean.composition import OPERATIONS, balanced, count, join, look_up
 from keyhole.boolean.families import majority
+from keyhole.boolean.formula import OPERATIONS, balanced, count, join, look_up
 from keyhole.boolean.function import constant, literal
 from keyhole.errors import FormulaError
 

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.boolean.junta import Junta, without_ignored
-from keyhole.boolean.symbols import uniform_law
+from keyhole.boolean.junta import Junta, uniform_law, without_ignored
 
 
 @given(table=st.lists(st.booleans(), min_size=27, max_size=27), symbols=st.sampled_from([2, 3]))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
+from keyhole.boolean.junta import SymbolLaw, biased_bits, uniform_law
 from keyhole.errors import AssumptionError
 
 from helpers.planted import every_sequence, junta_of, random_symbol_junta

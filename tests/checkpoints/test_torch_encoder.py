@@ -17,7 +17,7 @@ from keyhole.checkpoints.probes import TOLERANCE
 from keyhole.checkpoints.torch_encoder import read_foreign
 from keyhole.errors import CheckpointError
 from keyhole.files.model import read_weights
-from keyhole.prover.extraction.scope import certifiable
+from keyhole.prover.extraction.extraction import certifiable
 
 T, A, D, HEADS, HIDDEN = 7, 3, 8, 4, 10
 DESCRIPTION = {

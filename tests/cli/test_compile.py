@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
-from keyhole.compiler.precision.verdicts import FORMATS
+from keyhole.compiler.precision.rounding import FORMATS
 
 KEYS = [  # the golden keys of compile/1: fields are only ever added
     "keyhole", "schema", "function", "context", "construction", "exact", "margin", "error", "leak", "logit_scale",

@@ -86,7 +86,7 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
 )
 def test_bad_questions_get_a_sentence(tmp_path, monkeypatch, arguments, sentence):
     """Exit code 2, one sentence, no traceback, and no worker is started."""
-    monkeypatch.setattr("keyhole.sweeps.runs.execution.WorkerPool", lambda *_: pytest.fail("a worker was started"))
+    monkeypatch.setattr("keyhole.sweeps.runs.queue.WorkerPool", lambda *_: pytest.fail("a worker was started"))
     (tmp_path / "file").write_text("")
     arguments = [argument.replace("FILE", str(tmp_path / "file")) for argument in arguments]
     answer = ask(*arguments, *(() if "--store" in arguments else ("--store", tmp_path / "store")))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.cli.exit_codes import EXTRAS
+from keyhole.cli.output import EXTRAS
 
 MODULES = {"pillow": "PIL", "scikit-learn": "sklearn", "transformer-lens": "transformer_lens"}
 PLAIN = f"""

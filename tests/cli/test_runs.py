@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
-from keyhole.sweeps.runs.run import run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.sweeps.runs.store import Store
 from keyhole.training.task import SparseTask
 

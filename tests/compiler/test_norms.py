@@ -11,9 +11,8 @@ from keyhole.attention import profile
 from keyhole.boolean.families import majority, parity, random_junta, read_function
 from keyhole.compiler.assembly import to_model
 from keyhole.compiler.constructions.additive import PositionLayout
-from keyhole.compiler.constructions.base import TheoremNorm
 from keyhole.compiler.constructions.pairs import PairLayout, pair_plans
-from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.compiler.constructions.plan import HeadPlan, Plan, TheoremNorm
 from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.norms import logit_range, named_norms, plan_profile, value_radius

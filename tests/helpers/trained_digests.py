@@ -8,9 +8,8 @@ import numpy as np
 from keyhole.sweeps.runs import RunSpec, digest
 from keyhole.sweeps.runs.run import run
 from keyhole.training.learners import SetSettings
-from keyhole.training.learners.deep import DeepLearner
 from keyhole.training.learners.settings import TransformerSettings
-from keyhole.training.learners.transformer import TransformerLearner
+from keyhole.training.learners.transformer import DeepLearner, TransformerLearner
 from keyhole.training.network.sets import Batches, TrainedSet, train
 from keyhole.training.task import SparseTask
 

@@ -7,8 +7,7 @@ import pytest
 
 from keyhole.attention.evaluation import evaluate
 from keyhole.boolean.fitting.minimal import every_cell_seen, juntas_that_fit
-from keyhole.boolean.junta import Junta
-from keyhole.boolean.symbols import biased_bits, uniform_law
+from keyhole.boolean.junta import Junta, biased_bits, uniform_law
 from keyhole.bounds.finite.identification import identification_size
 from keyhole.bounds.finite.occam import certificate_nats, exact_error
 from keyhole.errors import ArgumentError, AssumptionError, DataError

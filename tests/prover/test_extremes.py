@@ -21,7 +21,7 @@ from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.boolean.junta import Junta
 from keyhole.checkpoints.keyhole_tables import save_tabulated
 from keyhole.errors import KeyholeError
-from keyhole.prover.extraction.scope import _arrays, certifiable
+from keyhole.prover.extraction.extraction import _arrays, certifiable
 from keyhole.prover.proof import equal_to_function as engine
 from keyhole.prover.proof.equal_to_function import prove_equal
 

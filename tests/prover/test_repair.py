@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from keyhole.attention.evaluation import Evaluator, evaluate, token_terms
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tables import tabulate
-from keyhole.boolean.junta import Junta
-from keyhole.boolean.symbols import biased_bits, uniform_law
-from keyhole.prover.extraction.scope import certifiable
+from keyhole.boolean.junta import Junta, biased_bits, uniform_law
+from keyhole.prover.extraction.extraction import certifiable
 from keyhole.prover.repair import projected_junta, sharpened, sink_projection
 
 from helpers.planted import every_sequence, junta_of, planted

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.figure import Axis, Figure
-from keyhole.show.chart import HEIGHT, PADDING, WIDTH, to_svg
-from keyhole.show.ticks import log_ticks, padded_span
+from keyhole.show.chart import HEIGHT, PADDING, WIDTH, log_ticks, padded_span, to_svg
 
 starts = st.floats(1e-30, 1e30)
 ratios = st.one_of(st.floats(1 + 1e-6, 1.5), st.floats(1.5, 30), st.integers(2, 40).map(lambda k: 10.0**k))

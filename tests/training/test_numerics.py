@@ -10,8 +10,7 @@ import hashlib
 
 import pytest
 
-from keyhole.sweeps.runs.run import data_of, run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunSpec, data_of, run
 from keyhole.training.learners import NUMERICS
 from keyhole.training.learners.registry import learner_named
 from keyhole.training.learners.settings import TransformerSettings

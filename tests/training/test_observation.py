@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.training.observation import PROBE, Observer, SampleSource, target_characters
-from keyhole.training.task import SparseTask
+from keyhole.training.task import PROBE, Observer, SampleSource, SparseTask, target_characters
 
 CONTEXT = 8
 

@@ -11,10 +11,10 @@ from keyhole.api.result import Result
 from keyhole.bounds import Real
 from keyhole.decimals import at_most, surely
 from keyhole.errors import KeyholeError
-from keyhole.files.paths import home
+from keyhole.files.atomic import home
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.answer import Show
-from keyhole.show.folding import abbreviate
+from keyhole.show.terminal import abbreviate
 from keyhole.sweeps.runs import Store
 
 NOT_KEPT = "its weights were not kept; ask for this run by its name, and it is trained again"

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
-from keyhole.files.paths import home
+from keyhole.files.atomic import home
 from keyhole.show.answer import Show
 from keyhole.sweeps.runs import RunSummary, Store
 

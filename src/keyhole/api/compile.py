@@ -16,7 +16,7 @@ from keyhole.errors import ArgumentError, OutputError
 from keyhole.figure import Figure
 from keyhole.norm_profile import NormProfile
 from keyhole.show.answer import Show
-from keyhole.show.folding import shorten
+from keyhole.show.terminal import shorten
 
 COVER_SAMPLES = 1e6  # the capacity of covers holds log m; its least mass hardly moves with m
 

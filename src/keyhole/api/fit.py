@@ -15,7 +15,7 @@ from keyhole.files.data import as_sample, column_names, read_labelled
 from keyhole.files.record import hidden
 from keyhole.prover.sample import occam_bound, repeats_of
 from keyhole.show.answer import Show
-from keyhole.show.folding import shorten
+from keyhole.show.terminal import shorten
 
 FEW = 5  # rivals that are shown
 Data = str | Path | tuple[Any, Any]

@@ -22,8 +22,8 @@ from keyhole.checkpoints import (
 from keyhole.decimals import margin
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
+from keyhole.files.atomic import home
 from keyhole.files.model import is_ours
-from keyhole.files.paths import home
 from keyhole.languages import Property
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover import FLOAT_ASSUMED

@@ -8,8 +8,7 @@ from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.record import record_of, to_json
 from keyhole.show.answer import Show
-from keyhole.show.folding import COLUMNS
-from keyhole.show.terminal import to_text
+from keyhole.show.terminal import COLUMNS, to_text
 
 
 class Result:

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from keyhole.api.result import Result
 from keyhole.decimals import counted, percent
 from keyhole.figure import Figure
-from keyhole.files.atomic import write_file
-from keyhole.files.paths import home
+from keyhole.files.atomic import home, write_file
 from keyhole.files.record import hidden
 from keyhole.show.answer import Show
 from keyhole.sweeps.laws import course_figure

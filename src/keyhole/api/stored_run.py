@@ -9,7 +9,7 @@ import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
 from keyhole.api.trained_run import TrainedRun
 from keyhole.boolean import SymbolLaw
 from keyhole.errors import AssumptionError
-from keyhole.files.paths import home
+from keyhole.files.atomic import home
 from keyhole.sweeps.runs import RunSpec, Store, data_of, weights_of
 from keyhole.training import Instance
 from keyhole.training.learners import TransformerLearner

@@ -14,7 +14,7 @@ from keyhole.attention import Model, dense, tabulate
 from keyhole.decimals import percent
 from keyhole.errors import ArgumentError
 from keyhole.figure import Figure
-from keyhole.files.paths import home
+from keyhole.files.atomic import home
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.answer import Show
 from keyhole.sweeps import Schedule

@@ -18,9 +18,8 @@ from keyhole.attention.matrices import matrix_norms, product_norms
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.paths import path, path_inf, spread, units_of
 from keyhole.attention.positions import LearnedPositions
-from keyhole.attention.score import DenseScore, FactoredScore
+from keyhole.attention.score import DenseScore, FactoredScore, radii
 from keyhole.attention.tables import Tabulated, TabulatedHead, tabulate
-from keyhole.attention.token_norms import radii
 from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
 from keyhole.attention.types import Array, numbers_of
 from keyhole.attention.weights import Block, Head, Model, Wiring

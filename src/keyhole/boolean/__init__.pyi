@@ -24,6 +24,9 @@ from keyhole.boolean.influence import influences as influences
 from keyhole.boolean.influence import largest_sensitivity as largest_sensitivity
 from keyhole.boolean.influence import probability as probability
 from keyhole.boolean.junta import Junta as Junta
+from keyhole.boolean.junta import SymbolLaw as SymbolLaw
+from keyhole.boolean.junta import biased_bits as biased_bits
+from keyhole.boolean.junta import uniform_law as uniform_law
 from keyhole.boolean.junta import without_ignored as without_ignored
 from keyhole.boolean.leap_complexity import leap as leap
 from keyhole.boolean.printing import table_bits as table_bits
@@ -35,6 +38,3 @@ from keyhole.boolean.shape import counts_literals as counts_literals
 from keyhole.boolean.shape import is_monotone as is_monotone
 from keyhole.boolean.shape import is_symmetric as is_symmetric
 from keyhole.boolean.shape import threshold_certificate as threshold_certificate
-from keyhole.boolean.symbols import SymbolLaw as SymbolLaw
-from keyhole.boolean.symbols import biased_bits as biased_bits
-from keyhole.boolean.symbols import uniform_law as uniform_law

@@ -6,9 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyhole.arrays import Bool, Integer
-from keyhole.boolean.canonical import canonical_levels, canonical_table
 from keyhole.boolean.printing import write
-from keyhole.boolean.rules import MAX_LEVELS, MAX_TABLE, Levels, Rule, Table, Values, tabulate
+from keyhole.boolean.rules import (
+    MAX_LEVELS,
+    MAX_TABLE,
+    Levels,
+    Rule,
+    Table,
+    Values,
+    canonical_levels,
+    canonical_table,
+    tabulate,
+)
 from keyhole.errors import FormulaError
 
 

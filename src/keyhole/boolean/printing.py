@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from keyhole.boolean.canonical import canonical_table
-from keyhole.boolean.rules import Levels, Rule, Values
+from keyhole.boolean.rules import Levels, Rule, Values, canonical_table
 
 Operator = Literal["|", "^", "&"]
 BINDING: dict[Operator, int] = {"|": 1, "^": 2, "&": 3}  # Python's precedence; a name or a bracket binds at 4

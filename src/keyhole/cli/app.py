@@ -11,8 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from keyhole import __version__
-from keyhole.cli.exit_codes import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
-from keyhole.cli.printing import print_answer
+from keyhole.cli.output import EXIT_CODES, INPUT, Misuse, one_sentence, print_answer, require_streams
 from keyhole.errors import ArgumentError, printable
 
 COMMANDS = {  # each with its place, imported when it is typed, and with its line of help

@@ -58,7 +58,7 @@ def bound_command(
     from keyhole.api.bound import Bound, bound
     from keyhole.api.bound_runs import RunBounds, bound_runs
     from keyhole.api.norm_sources import file_norms, function_norms, json_norms, run_norms
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if sum(source is not None for source in (function, file, norms, run)) != 1:

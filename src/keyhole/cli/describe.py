@@ -58,7 +58,7 @@ def describe_command(
       keyhole describe --file and.safetensors --lists 6
     """
     from keyhole.api.describe import Description, describe, describe_file
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if formula is None and file is None:

@@ -30,7 +30,7 @@ def fit_command(
       keyhole fit data.csv --sparsity 4 --json
     """
     from keyhole.api.fit import Fit, fit
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:

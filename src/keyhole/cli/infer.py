@@ -47,7 +47,7 @@ def infer_command(
       keyhole infer gp --attention cme --ridge T^3/4 --out rates.svg
     """
     from keyhole.api.infer import Inference, infer, read_settings
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:

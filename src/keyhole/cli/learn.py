@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import Store, counts, file_place, folder_place, names, settings
-from keyhole.cli.exit_codes import INTERRUPTED
-from keyhole.cli.printing import written
+from keyhole.cli.output import INTERRUPTED, written
 from keyhole.errors import KeyholeError
 
 ONLINE_SECONDS = 180  # of trying on fresh samples, if no limit is given

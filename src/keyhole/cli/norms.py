@@ -31,7 +31,7 @@ def norms_command(
       keyhole norms "x0 & (x1 | x2)" --output bits --json
     """
     from keyhole.api.norms import Norms, norms
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:

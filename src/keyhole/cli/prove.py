@@ -90,7 +90,7 @@ def prove_command(
     Exit code 0 if the question was answered (also undecided), 1 if a wrong input was found, 2 for bad input.
     """
     from keyhole.api.prove import Effort, Proof, prove
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if (model is None) == (run is None):

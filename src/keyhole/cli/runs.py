@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import Store, counts, file_place
-from keyhole.cli.printing import written
+from keyhole.cli.output import written
 from keyhole.errors import ArgumentError
 
 Task = Annotated[str, typer.Option("--task", help="Only runs of this task, such as and:3.", metavar="NAME")]

@@ -41,7 +41,7 @@ def train_command(
 ) -> object:
     """Train one transformer, and watch the loss, the accuracy and the attention on the relevant positions."""
     from keyhole.api.train import Frame, Trained, train
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.files.record import record_of
     from keyhole.progress import Progress
     from keyhole.show.progress_view import view_progress

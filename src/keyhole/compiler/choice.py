@@ -11,8 +11,7 @@ from typing import cast
 
 from keyhole.boolean import SparseFunction, check_context
 from keyhole.bounds.theorems import spread_price
-from keyhole.compiler.constructions.base import Construction, check_leak, check_plan
-from keyhole.compiler.constructions.plan import MAX_POSITIONS, Output, Plan
+from keyhole.compiler.constructions.plan import MAX_POSITIONS, Construction, Output, Plan, check_leak, check_plan
 from keyhole.compiler.constructions.registry import (
     AUTO,
     find_construction,

@@ -11,10 +11,9 @@ from keyhole.attention import Model, Tabulated
 from keyhole.bounds.finite import logit_range_floor
 from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.choice import Choice
-from keyhole.compiler.constructions.base import Construction, TheoremNorm
-from keyhole.compiler.constructions.plan import Output, Plan, count_unread_heads, half_gap
+from keyhole.compiler.constructions.plan import Construction, Output, Plan, TheoremNorm, count_unread_heads, half_gap
 from keyhole.compiler.norms import logit_range, named_norms, plan_profile, value_radius
-from keyhole.compiler.precision.verdicts import ASSUMED, ORDER, FormatVerdict, judge_formats
+from keyhole.compiler.precision.rounding import ASSUMED, ORDER, FormatVerdict, judge_formats
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CompileError

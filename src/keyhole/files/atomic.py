@@ -1,4 +1,7 @@
-"""A file is written whole or not at all: a reader never sees half, and a failed write leaves the old one."""
+"""A file is written whole or not at all: a reader never sees half, and a failed write leaves the old one.
+
+The folder where keyhole stores runs, weights and compiled programs.
+"""
 
 import os
 from collections.abc import Iterator
@@ -72,3 +75,12 @@ def _require_writable(folder: Path) -> None:
         raise OutputError(f"{str(folder)!r} cannot be written: it is a file, not a folder. Choose another place.")
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
         raise OutputError(f"{str(folder)!r} cannot be written: the folder takes no new files. Choose another place.")
+
+
+def home(store: str | Path | None = None) -> Path:
+    """Return the folder that was asked for, or that of KEYHOLE_HOME, or `.keyhole` in the current one.
+
+    >>> home(Path("here"))
+    PosixPath('here')
+    """
+    return Path(store or os.environ.get("KEYHOLE_HOME") or ".keyhole")

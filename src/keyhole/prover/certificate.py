@@ -14,7 +14,7 @@ from keyhole.bounds import failure, kept_share
 from keyhole.errors import ArgumentError
 from keyhole.prover.extraction.extraction import Extraction
 from keyhole.prover.proof.verification import Verification
-from keyhole.prover.sample.disagreement import FRESH, Disagreement
+from keyhole.prover.sample.sample_bound import FRESH, Disagreement
 from keyhole.verdicts import CertificateStatus
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from keyhole.prover.extraction.extraction import extract
 from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.proof.tables import Drift
 from keyhole.prover.proof.verification import Verification
-from keyhole.prover.sample.disagreement import sampled_disagreement
+from keyhole.prover.sample.sample_bound import sampled_disagreement
 
 if TYPE_CHECKING:
     from keyhole.boolean.fitting import Sample

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float
-from keyhole.rigorous.interval import Enclosure
-from keyhole.rigorous.roundoff import GROW, UNDERFLOW_OF_RADIUS, UNIT, gamma
+from keyhole.rigorous.interval import GROW, UNDERFLOW_OF_RADIUS, UNIT, Enclosure, gamma
 
 
 @dataclass(frozen=True, eq=False)

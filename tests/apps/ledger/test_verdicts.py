@@ -21,7 +21,7 @@ from keyhole.attention.normalisers import Entmax15, Softmax
 from keyhole.latent.exchangeability.balance import balance_p_value
 from keyhole.latent.exchangeability.extendibility import extendibility_test
 from keyhole.latent.inference import prototypes
-from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.inference.rates import PowerOfT
 from keyhole.latent.kernels import Exponential
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel
 from keyhole.latent.models.not_exchangeable import MarkovChain

@@ -14,7 +14,7 @@ from keyhole.boolean.families import conjunction, disjunction, read_function
 from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.choice import choose, path_inf, product_law
 from keyhole.compiler.constructions.additive import PositionLayout
-from keyhole.compiler.constructions.base import check_plan
+from keyhole.compiler.constructions.plan import check_plan
 from keyhole.compiler.constructions.registry import find_construction
 from keyhole.compiler.constructions.veto import veto_plans
 from keyhole.compiler.export.attention_figure import attention_figure

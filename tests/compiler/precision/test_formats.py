@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.compiler.precision.rounding import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
-from keyhole.compiler.precision.simulation import repeated_sum
+from keyhole.compiler.precision.rounding import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, repeated_sum
 
 ALL = [FLOAT16, BFLOAT16, FLOAT32, FLOAT64]
 numbers = st.floats(-1e5, 1e5)

@@ -14,13 +14,17 @@ from keyhole.compiler.precision.rounding import (
     FLOAT16,
     FLOAT32,
     FLOAT64,
+    FORMATS,
     _moves,
     growth,
+    inputs_to_try,
+    judge_format,
+    judge_formats,
     normaliser_error,
     output_error,
+    position_runs,
+    simulate,
 )
-from keyhole.compiler.precision.simulation import position_runs, simulate
-from keyhole.compiler.precision.verdicts import FORMATS, inputs_to_try, judge_format, judge_formats
 from keyhole.compiler.proof import prove
 
 from helpers.compiled_plans import all_inputs, every_plan, targets, vetoes

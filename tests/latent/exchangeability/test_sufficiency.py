@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.errors import AssumptionError
-from keyhole.latent.exchangeability.contraction import (
+from keyhole.latent.exchangeability.definetti import (
     chernoff_information,
     contraction_rate,
     cumulative_regret,

@@ -7,7 +7,7 @@ from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.latent.inference.attentions import KINDS, make_attention
 from keyhole.latent.inference.measure import expected_distances, measure_curves
 from keyhole.latent.inference.problem import Settings
-from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.inference.rates import PowerOfT
 from keyhole.latent.kernels.conditional_mean import embed_mean
 from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
 from keyhole.latent.models.linear import LinearRegression

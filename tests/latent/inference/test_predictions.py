@@ -6,8 +6,7 @@ import pytest
 from keyhole.latent.inference.attentions import make_attention
 from keyhole.latent.inference.measure import measure_curves
 from keyhole.latent.inference.problem import Settings
-from keyhole.latent.inference.rates import fit_slope
-from keyhole.latent.inference.schedules import PowerOfT, vanishing_bandwidth
+from keyhole.latent.inference.rates import PowerOfT, fit_slope, vanishing_bandwidth
 from keyhole.latent.models.linear import LinearRegression
 from keyhole.latent.models.registry import find_model, model_names
 from keyhole.latent.models.sphere import SphereProcess

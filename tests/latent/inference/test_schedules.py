@@ -6,8 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.latent.inference.rates import fit_slope, slope
-from keyhole.latent.inference.schedules import PowerOfT, parse_schedule, vanishing_bandwidth, vanishing_rate
+from keyhole.latent.inference.rates import (
+    PowerOfT,
+    fit_slope,
+    parse_schedule,
+    slope,
+    vanishing_bandwidth,
+    vanishing_rate,
+)
 
 factors, powers = st.floats(1e-3, 1e3), st.floats(-2, 2)
 

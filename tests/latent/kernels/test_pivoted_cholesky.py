@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from keyhole.errors import AssumptionError
+from keyhole.latent.kernels.conditional_mean import factor
 from keyhole.latent.kernels.families import Constant, Gaussian, Given, Matern, linear_kernel, sphere_kernel
-from keyhole.latent.kernels.pivoted_cholesky import factor
 
 KERNELS = [sphere_kernel(0.5), Gaussian(0.5), Matern(0.5, 0.5), linear_kernel(), Constant()]
 each = pytest.mark.parametrize("kernel", KERNELS, ids=str)

@@ -10,8 +10,15 @@ from hypothesis.extra.numpy import arrays
 
 from keyhole.attention.normalisers import Softmax
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.latent.kernels.families import Constant, Exponential, Gaussian, Matern, linear_kernel, sphere_kernel
-from keyhole.latent.kernels.kernel import Kernel
+from keyhole.latent.kernels.families import (
+    Constant,
+    Exponential,
+    Gaussian,
+    Kernel,
+    Matern,
+    linear_kernel,
+    sphere_kernel,
+)
 from keyhole.latent.kernels.smoothing import smooth, smooth_left_out, smoothing_weights
 
 KERNELS = [Gaussian(0.5), Exponential(0.7), Constant(), Matern(0.6, 2.5)]

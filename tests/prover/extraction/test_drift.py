@@ -19,7 +19,7 @@ from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError
 from keyhole.prover.extraction import exact_tables as more_bits
 from keyhole.prover.extraction.drift import LIMIT, drifts_of, require_exact_enough
-from keyhole.prover.extraction.scope import certifiable
+from keyhole.prover.extraction.extraction import certifiable
 from keyhole.prover.proof.tables import Drift
 
 from helpers.exact_models import lifted, precisely, rational, strained, tables_of_weights

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from keyhole.attention.tables import tabulate
 from keyhole.attention.weights import Wiring
-from keyhole.boolean.symbols import uniform_law
+from keyhole.boolean.junta import uniform_law
 from keyhole.prover.certificate import Terms
 from keyhole.prover.certification import certificate_of
 from keyhole.prover.extraction.exact_tables import APART, _bits, brought_nearer, exact_tables, nearer_tables
-from keyhole.prover.extraction.scope import certifiable
+from keyhole.prover.extraction.extraction import certifiable
 from keyhole.prover.proof.tables import outputs, split, tables_of
 
 from helpers.exact_models import at_precision, exact_outputs, holds, strained

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from keyhole.attention.evaluation import Evaluator, evaluate
 from keyhole.attention.normalisers import Sparsemax
 from keyhole.attention.tables import tabulate
-from keyhole.boolean.junta import Junta
-from keyhole.boolean.symbols import biased_bits, uniform_law
+from keyhole.boolean.junta import Junta, biased_bits, uniform_law
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.errors import AssumptionError
-from keyhole.prover.extraction.extraction import CANDIDATES, contrast, extract, influences, majority_table
-from keyhole.prover.extraction.scope import certifiable
+from keyhole.prover.extraction.extraction import CANDIDATES, certifiable, contrast, extract, influences, majority_table
 
 from helpers.compiled_plans import every_plan
 from helpers.planted import families, junta_of, planted, random_symbol_junta

@@ -6,11 +6,11 @@ import pytest
 from keyhole.attention import evaluation
 from keyhole.attention.evaluation import Evaluator, evaluate, token_terms
 from keyhole.attention.tables import dense
-from keyhole.boolean.symbols import uniform_law
+from keyhole.boolean.junta import uniform_law
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.prover.certificate import Terms
 from keyhole.prover.certification import certificate_of
-from keyhole.prover.extraction.scope import certifiable
+from keyhole.prover.extraction.extraction import certifiable
 
 from helpers.compiled_plans import all_plans
 from helpers.planted import junta_of, leaky, planted

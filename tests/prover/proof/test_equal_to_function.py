@@ -16,7 +16,7 @@ from keyhole.boolean.junta import Junta
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.prover.extraction.scope import certifiable
+from keyhole.prover.extraction.extraction import certifiable
 from keyhole.prover.proof import equal_to_function as engine
 from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.proof.tables import Drift, tables_of

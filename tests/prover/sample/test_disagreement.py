@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import beta
 
 from keyhole.attention.evaluation import Evaluator
-from keyhole.boolean.symbols import biased_bits, uniform_law
-from keyhole.prover.sample.disagreement import sampled_disagreement
+from keyhole.boolean.junta import biased_bits, uniform_law
+from keyhole.prover.sample.sample_bound import sampled_disagreement
 
 from helpers.planted import junta_of, planted
 

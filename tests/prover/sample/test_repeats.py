@@ -10,7 +10,7 @@ import pytest
 from keyhole.api.prove import TrainingSet, prove
 from keyhole.attention.evaluation import Evaluator
 from keyhole.boolean.fitting.minimal import juntas_that_fit
-from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
+from keyhole.boolean.junta import SymbolLaw, biased_bits, uniform_law
 from keyhole.errors import DataError
 from keyhole.prover.certificate import Terms
 from keyhole.prover.certification import certificate_of

@@ -8,8 +8,7 @@ import pytest
 
 from keyhole.attention.evaluation import Evaluator
 from keyhole.boolean.fitting.minimal import every_cell_seen, juntas_that_fit
-from keyhole.boolean.junta import Junta, without_ignored
-from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
+from keyhole.boolean.junta import Junta, SymbolLaw, biased_bits, uniform_law, without_ignored
 from keyhole.bounds.finite.binomial import held_out_ceiling
 from keyhole.bounds.finite.identification import identification_size
 from keyhole.prover.sample.sample_bound import half_held_out_bound, held_out_bound, identify, law_doubt, occam_bound

@@ -11,8 +11,7 @@ from keyhole.attention import Evaluator
 from keyhole.attention.tables import Tabulated, TabulatedHead, tabulate
 from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.boolean import Junta, biased_bits, uniform_law
-from keyhole.prover.extraction.extraction import majority_table
-from keyhole.prover.extraction.scope import certifiable
+from keyhole.prover.extraction.extraction import certifiable, majority_table
 from keyhole.prover.wrong_share.interval import LONGEST, wrong_share
 
 from helpers.planted_juntas import all_sequences

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from keyhole.sweeps.laws.bent_laws import BENDING, BentLaw, bent_laws
-from keyhole.sweeps.laws.growth_laws import LINEAR, LOG, check_law
+from keyhole.sweeps.laws.growth_laws import BENDING, LINEAR, LOG, BentLaw, bent_laws, check_law
 
 CONTEXTS = np.array([25.0, 50, 100, 200, 400, 800])
 

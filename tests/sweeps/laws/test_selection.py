@@ -8,9 +8,9 @@ import pytest
 
 from keyhole.bounds.finite.floor import floor_slope, information_floor
 from keyhole.errors import ArgumentError, DataError
+from keyhole.sweeps.laws.decision import best_forecaster, slope_beside_floor
 from keyhole.sweeps.laws.growth_laws import LAWS, AffineLaw
 from keyhole.sweeps.laws.selection import comparable, compare_laws
-from keyhole.sweeps.laws.verdict import best_forecaster, slope_beside_floor
 
 from helpers.threshold_fakes import threshold
 

@@ -8,8 +8,7 @@ import pytest
 
 import keyhole
 from keyhole.sweeps import Execution, Schedule
-from keyhole.sweeps.runs.run import run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.sweeps.runs.store import Store
 from keyhole.training.learners import learner_named
 from keyhole.training.learners.scikit import Estimator

@@ -8,11 +8,9 @@ import pytest
 
 from keyhole.boolean.function import SparseFunction
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.runs.run import learn, run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunSpec, learn, run
 from keyhole.training.learners import Fitted, Learner
-from keyhole.training.observation import Observer, SampleSource
-from keyhole.training.task import Examples, Instance, ProblemSize, SparseTask
+from keyhole.training.task import Examples, Instance, Observer, ProblemSize, SampleSource, SparseTask
 
 TASK = SparseTask("and:2")
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.runs.run import FRESH, RunResult, data_of, run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import FRESH, RunResult, RunSpec, data_of, run
 from keyhole.training.learners import Fitted, Learner
-from keyhole.training.learners.presets import PRESETS, preset
+from keyhole.training.learners.gradient import PRESETS, preset
 from keyhole.training.learners.registry import learner_named
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner

@@ -18,10 +18,8 @@ from hypothesis import strategies as st
 from keyhole.errors import StoreError
 from keyhole.files.model import read_model
 from keyhole.files.package_versions import versions
-from keyhole.sweeps.runs.database import SCHEMA, transaction
-from keyhole.sweeps.runs.run import digest, run
-from keyhole.sweeps.runs.spec import RunSpec
-from keyhole.sweeps.runs.store import PACKAGES, Store
+from keyhole.sweeps.runs.run import RunSpec, digest, run
+from keyhole.sweeps.runs.store import PACKAGES, SCHEMA, Store, transaction
 from keyhole.training.learners import learner_named
 from keyhole.training.task import SparseTask
 

@@ -10,8 +10,7 @@ import pytest
 from keyhole.errors import StoreError, WorkerError
 from keyhole.files.model import write_model
 from keyhole.sweeps.runs import weights
-from keyhole.sweeps.runs.run import run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.sweeps.runs.store import Store
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner

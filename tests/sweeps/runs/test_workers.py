@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from keyhole.errors import FormulaError, WorkerError
-from keyhole.sweeps.runs.execution import Execution
-from keyhole.sweeps.runs.queue import open_queue
-from keyhole.sweeps.runs.run import run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.queue import Execution, open_queue
+from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.sweeps.runs.store import Store
 from keyhole.sweeps.runs.workers import ALONE, QUICK, WorkerPool, make_run, worker_environment
 from keyhole.training.task import SparseTask

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.runs import database, queue
+from keyhole.sweeps.runs import queue
 from keyhole.sweeps.runs import store as storing
-from keyhole.sweeps.runs.execution import Execution
+from keyhole.sweeps.runs.queue import Execution
 from keyhole.sweeps.runs.store import Store
 from keyhole.sweeps.thresholds.design import Design
 from keyhole.sweeps.thresholds.schedule import Grid, Online, Rounds
@@ -165,7 +165,7 @@ def test_wherever_it_stops_it_ends_alike(tmp_path_factory, climbed, stop, room):
     assert first + found.made == len(found.rows)
 
 
-PASSED = {module.__file__ for module in (database, queue, storing)}
+PASSED = {module.__file__ for module in (queue, storing)}
 SMALL = SweepPlan(TASK, Coin(), (8,), Grid((20,), 3))
 
 
@@ -209,7 +209,7 @@ def traced(store, stop=None):
 
 @pytest.mark.slow
 def test_ctrl_c_on_any_line_loses_nothing(tmp_path):
-    """Wherever in queue, store and database it comes, it stays what it is, and what is finished is in the store."""
+    """Wherever in queue and store it comes, it stays what it is, and what is finished is in the store."""
     with Store(tmp_path) as store:
         places = traced(store)
         came = 0

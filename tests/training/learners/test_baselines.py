@@ -12,8 +12,7 @@ from hypothesis.extra.numpy import arrays
 from keyhole.boolean.families import read_function
 from keyhole.boolean.fitting.bitsets import pack, unpack
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.runs.run import run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.training.learners.consistent import Consistent
 from keyhole.training.learners.elimination import Elimination
 from keyhole.training.learners.gf2 import LinearParity, solve

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.errors import ArgumentError
-from keyhole.training.learners.set_settings import SetSettings
+from keyhole.training.learners.settings import SetSettings
 from keyhole.training.network.sets import Batches, train, train_slowly
 
 SHORT = {"layers": 1, "heads": 2, "width": 8, "hidden": 8, "batch": 16, "steps": 50}

@@ -19,11 +19,17 @@ from keyhole.training.network import compiling, loop, predict
 from keyhole.training.network.attend import PADDING
 from keyhole.training.network.compiling import Program
 from keyhole.training.network.network import answer, initial
-from keyhole.training.network.prepare import TrainingSet, padded_context, prepare_set
-from keyhole.training.network.readings import read_mass, read_probe, read_set, scores_of, weight_norm
-from keyhole.training.network.step import draw_stretch, optimizer_of, rates_of, run_stretch
-from keyhole.training.observation import Observer
-from keyhole.training.task import Examples, SparseTask
+from keyhole.training.network.predict import read_mass, read_probe, read_set, scores_of, weight_norm
+from keyhole.training.network.step import (
+    TrainingSet,
+    draw_stretch,
+    optimizer_of,
+    padded_context,
+    prepare_set,
+    rates_of,
+    run_stretch,
+)
+from keyhole.training.task import Examples, Observer, SparseTask
 
 
 def doubled(x):

@@ -11,20 +11,25 @@ import pytest
 
 from keyhole.attention import evaluate, tabulate
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.runs.run import learn, run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunSpec, learn, run
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner
-from keyhole.training.network import loop, prepare, step
+from keyhole.training.network import loop, step
 from keyhole.training.network.compiling import USUAL
 from keyhole.training.network.dropping import draw_dropout
 from keyhole.training.network.loop import starting_parameters, train
 from keyhole.training.network.network import apply, initial, model_of, path_norm
 from keyhole.training.network.predict import predictor_of, shape_of
-from keyhole.training.network.prepare import prepare_set, prepare_source
-from keyhole.training.network.step import State, advance, cross_entropy, optimizer_of, rates_of
-from keyhole.training.observation import Observer, SampleSource
-from keyhole.training.task import SparseTask
+from keyhole.training.network.step import (
+    State,
+    advance,
+    cross_entropy,
+    optimizer_of,
+    prepare_set,
+    prepare_source,
+    rates_of,
+)
+from keyhole.training.task import Observer, SampleSource, SparseTask
 
 pytestmark = pytest.mark.slow
 
@@ -195,7 +200,7 @@ def test_a_stretch_is_its_steps_one_by_one(changes):
         parameters = {name: jnp.asarray(np.asarray(a), dtype=jnp.float64) for name, a in start_of(settings).items()}
         state = State(parameters, optimizer_of(settings).init(parameters), jnp.int32(0))
         count, rates = settings.batch or len(data.labels), rates_of(settings)
-        draws = step.draw_stretch(prepare.TrainingSet.draw, settings, count, data.size, jax.random.key(1), state.step)
+        draws = step.draw_stretch(step.TrainingSet.draw, settings, count, data.size, jax.random.key(1), state.step)
         stretch = partial(step.run_stretch, settings, CONTEXT)
         together, losses = jax.jit(stretch)(data, rates, state, draws)
 
@@ -245,8 +250,8 @@ def test_fresh_samples_follow_the_task():
 def test_one_compilation_serves_every_cell_of_a_shape():
     """Other samples, seeds, rates, decays, steps and tolerances make no new program; the same spec, the same bits."""
     first = run(RunSpec(LITERAL, LEARNER, CONTEXT, 40, 0))
-    stretch = loop.compiled_stretch(shape_of(SMALL), prepare.SHORT).jitted
-    draws = loop.compiled_draws(prepare.TrainingSet.draw, shape_of(SMALL), SMALL.batch).jitted
+    stretch = loop.compiled_stretch(shape_of(SMALL), step.SHORT).jitted
+    draws = loop.compiled_draws(step.TrainingSet.draw, shape_of(SMALL), SMALL.batch).jitted
     compiled = stretch._cache_size(), draws._cache_size()
     again = run(RunSpec(LITERAL, LEARNER, CONTEXT, 40, 0))
     assert first.record() | {"seconds": 0} == again.record() | {"seconds": 0}
@@ -257,7 +262,7 @@ def test_one_compilation_serves_every_cell_of_a_shape():
         run(RunSpec(LITERAL, TransformerLearner(settings), CONTEXT, samples, 1))
     run(RunSpec(LITERAL, LEARNER, CONTEXT + 1, 40, 0))  # another short context is trained by the same program
     assert (stretch._cache_size(), draws._cache_size()) == compiled
-    run(RunSpec(LITERAL, LEARNER, prepare.SHORT + 1, 40, 0))
+    run(RunSpec(LITERAL, LEARNER, step.SHORT + 1, 40, 0))
     assert draws._cache_size() == compiled[1]  # any other draws by the same program
 
 
@@ -411,7 +416,7 @@ def test_a_short_context_is_trained_as_it_is_without_padding(monkeypatch):
     instance = SparseTask("and:2").instance(11, np.random.default_rng(2))
     examples = instance.training_set(50, np.random.default_rng(3))
     made = []
-    for short in (prepare.SHORT, 0):
+    for short in (step.SHORT, 0):
         monkeypatch.setattr(prepare, "SHORT", short)
         observer = Observer(instance, lambda _, weights: made.append(weights["positions"].shape))
         made.append(train(settings, instance.size, examples, np.random.SeedSequence(4), observer))
@@ -429,7 +434,7 @@ def test_a_short_context_is_trained_as_it_is_without_padding(monkeypatch):
 
 def test_which_contexts_are_padded():
     """Short ones, where padding changes nothing: not behind a norm, with dropped weights, or with a path norm."""
-    assert prepare.padded_context(SMALL, 11) == prepare.padded_context(SMALL, 127) == 128
-    assert [prepare.padded_context(SMALL, context) for context in (128, 129, 800)] == [128, 129, 800]
+    assert step.padded_context(SMALL, 11) == step.padded_context(SMALL, 127) == 128
+    assert [step.padded_context(SMALL, context) for context in (128, 129, 800)] == [128, 129, 800]
     others = ({"norm": "pre"}, {"attention_dropout": 0.1}, {"norm": "none", "path_penalty": 0.1})
-    assert all(prepare.padded_context(replace(SMALL, **changes), 11) == 11 for changes in others)
+    assert all(step.padded_context(replace(SMALL, **changes), 11) == 11 for changes in others)

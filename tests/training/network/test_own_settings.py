@@ -10,7 +10,7 @@ import pytest
 
 from keyhole.errors import ArgumentError
 from keyhole.training.network import compiling
-from keyhole.training.network.own_settings import random_key
+from keyhole.training.network.compiling import random_key
 
 from helpers import trained_digests
 

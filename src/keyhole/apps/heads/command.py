@@ -65,7 +65,7 @@ def heads_command(
     from keyhole.apps.heads.heads import Heads, heads
     from keyhole.apps.heads.model_source import open_checkpoint
     from keyhole.apps.heads.transformers_maps import outside_model
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:

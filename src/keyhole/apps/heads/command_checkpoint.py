@@ -43,7 +43,7 @@ def norms_command(
     """
     from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
     from keyhole.apps.heads.model_source import open_checkpoint
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
@@ -70,7 +70,7 @@ def bound_command(
     is that of a stand-in.
     """
     from keyhole.apps.heads.checkpoint_bound import CheckpointBound, checkpoint_bound
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
@@ -125,7 +125,7 @@ def estimator_command(
     from keyhole.apps.heads.estimator import HeadEstimator, head_estimator
     from keyhole.apps.heads.head_data import data_of
     from keyhole.apps.heads.model_source import open_checkpoint
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
@@ -149,7 +149,7 @@ def relations_command(
     """Find the head of each relation of a treebank, beside the best fixed offset and both controls."""
     from keyhole.apps.heads.head_annotation import HeadsAnnotation, heads_annotation
     from keyhole.apps.heads.model_source import open_checkpoint
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:

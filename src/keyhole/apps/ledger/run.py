@@ -158,7 +158,7 @@ def _run_in_processes(
     spawned: Sequence[Experiment], scale: Scale, seed: int, workers: int, report_running: ReportRunning
 ) -> Iterator[Finding]:
     """Findings of spawned processes, which end when this one does, however it ends; one under way is given up."""
-    from keyhole.files.paths import home
+    from keyhole.files.atomic import home
     from keyhole.sweeps.runs import WorkerPool
 
     processes = min(workers, len(spawned))

@@ -44,7 +44,7 @@ def serve_command(
     """
     from keyhole.apps.live.run import serve
     from keyhole.apps.live.settings import Serving
-    from keyhole.files.paths import home
+    from keyhole.files.atomic import home
 
     password = os.environ.get("KEYHOLE_PASSWORD")
     serving = Serving(home(store), report, tuple(model or ()), host=host, port=port, password=password)

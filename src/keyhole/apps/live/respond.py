@@ -12,7 +12,7 @@ from keyhole.attention import dense, evaluate
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.show.answer import Show
-from keyhole.show.folding import abbreviate
+from keyhole.show.terminal import abbreviate
 
 LONGEST = 2**16  # positions whose attention is listed one by one
 

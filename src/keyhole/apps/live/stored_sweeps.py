@@ -8,7 +8,7 @@ from pathlib import Path
 from keyhole.decimals import percent
 from keyhole.errors import OutputError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.files.paths import home
+from keyhole.files.atomic import home
 from keyhole.sweeps.laws import LawVerdict, comparable, compare_laws
 from keyhole.sweeps.runs import RunSummary, Store
 from keyhole.sweeps.thresholds import Threshold, estimate_threshold

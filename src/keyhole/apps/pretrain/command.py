@@ -49,7 +49,7 @@ def pretrain_command(
     """
     from keyhole.apps.pretrain.pretrain import Design, pretrain
     from keyhole.apps.pretrain.pretraining import Pretraining
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:

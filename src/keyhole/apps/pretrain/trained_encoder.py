@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from keyhole.apps.pretrain.network_tasks import NetworkModel, NetworkTask
-from keyhole.files.paths import home
+from keyhole.files.atomic import home
 from keyhole.latent.inference import Attention, Context, Settings
 from keyhole.latent.models import FiniteModel
 from keyhole.progress import Watch, ignore

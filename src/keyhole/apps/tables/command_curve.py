@@ -44,7 +44,7 @@ def curve_command(
     """
     from keyhole.apps.tables.curve import Curve, curve
     from keyhole.apps.tables.table import read_table
-    from keyhole.cli.printing import written
+    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if out is not None:

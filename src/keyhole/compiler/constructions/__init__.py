@@ -1,9 +1,8 @@
 """Constructions: how a sparse function becomes the scores, values and units of one attention layer."""
 
 from keyhole.compiler.constructions.additive import PositionLayout
-from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.pairs import PairLayout, pair_plans
-from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Plan, wanted
+from keyhole.compiler.constructions.plan import Construction, HeadPlan, Layout, Output, Plan, TheoremNorm, wanted
 from keyhole.compiler.constructions.registry import (
     construction_of,
     find_construction,

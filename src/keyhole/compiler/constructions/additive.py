@@ -15,8 +15,18 @@ import numpy as np
 
 from keyhole.attention import AdditiveEmbedding, Embedding, OneHotPositions, Positions
 from keyhole.boolean import Levels, SparseFunction, tabulate
-from keyhole.compiler.constructions.base import Construction, TheoremNorm, check_leak
-from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Places, Plan, fits, wanted
+from keyhole.compiler.constructions.plan import (
+    Construction,
+    HeadPlan,
+    Layout,
+    Output,
+    Places,
+    Plan,
+    TheoremNorm,
+    check_leak,
+    fits,
+    wanted,
+)
 from keyhole.errors import CompileError
 
 MAX_BINARY = 10  # relevant positions with binary weights: 2^10 levels

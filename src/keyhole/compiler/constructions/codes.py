@@ -22,8 +22,7 @@ from keyhole.compiler.constructions.additive import (
     level_weights,
     ramp_plan,
 )
-from keyhole.compiler.constructions.base import TheoremNorm, check_leak
-from keyhole.compiler.constructions.plan import HeadPlan, Output, Places, Plan
+from keyhole.compiler.constructions.plan import HeadPlan, Output, Places, Plan, TheoremNorm, check_leak
 from keyhole.errors import CheckpointError, CompileError
 
 CODE_TRIES = 20

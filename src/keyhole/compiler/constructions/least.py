@@ -12,9 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from keyhole.boolean import SparseFunction
-from keyhole.compiler.constructions.base import Construction, TheoremNorm, check_leak
 from keyhole.compiler.constructions.pairs import PairLayout
-from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Plan
+from keyhole.compiler.constructions.plan import Construction, HeadPlan, Layout, Output, Plan, TheoremNorm, check_leak
 from keyhole.compiler.least_norm import MAX_BITS, least_norm
 from keyhole.errors import CompileError
 

@@ -15,8 +15,18 @@ import numpy as np
 
 from keyhole.attention import Embedding, OneHotPairs
 from keyhole.boolean import Levels, SparseFunction, conjunction_pattern
-from keyhole.compiler.constructions.base import Construction, TheoremNorm, check_leak
-from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Places, Plan, fits, wanted
+from keyhole.compiler.constructions.plan import (
+    Construction,
+    HeadPlan,
+    Layout,
+    Output,
+    Places,
+    Plan,
+    TheoremNorm,
+    check_leak,
+    fits,
+    wanted,
+)
 from keyhole.errors import CompileError
 
 MAX_PATTERNS = 12  # relevant positions of a table: 2^12 units

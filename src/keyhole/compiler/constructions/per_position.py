@@ -11,8 +11,7 @@ import numpy as np
 
 from keyhole.boolean import SparseFunction
 from keyhole.compiler.constructions.additive import PositionLayout
-from keyhole.compiler.constructions.base import Construction, TheoremNorm, check_leak
-from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, wanted
+from keyhole.compiler.constructions.plan import Construction, HeadPlan, Output, Plan, TheoremNorm, check_leak, wanted
 from keyhole.errors import CompileError
 
 MAX_HEADS = 8  # relevant positions: 2^8 patterns, two units each

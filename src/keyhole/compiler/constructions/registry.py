@@ -1,12 +1,11 @@
 """Constructions by name: the library's, and those that a user registers."""
 
 from keyhole.compiler.constructions.additive import AdditiveConstruction
-from keyhole.compiler.constructions.base import Construction
 from keyhole.compiler.constructions.codes import CodeConstruction
 from keyhole.compiler.constructions.least import LeastNormConstruction
 from keyhole.compiler.constructions.pairs import PairConstruction
 from keyhole.compiler.constructions.per_position import HeadPerPosition
-from keyhole.compiler.constructions.plan import target_of
+from keyhole.compiler.constructions.plan import Construction, target_of
 from keyhole.compiler.constructions.veto import VetoConstruction
 from keyhole.errors import ArgumentError, CompileError
 

@@ -13,9 +13,17 @@ from typing import ClassVar
 import numpy as np
 
 from keyhole.boolean import SparseFunction, conjunction_pattern
-from keyhole.compiler.constructions.base import Construction, TheoremNorm, check_leak
 from keyhole.compiler.constructions.pairs import PairLayout
-from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Plan, wanted
+from keyhole.compiler.constructions.plan import (
+    Construction,
+    HeadPlan,
+    Layout,
+    Output,
+    Plan,
+    TheoremNorm,
+    check_leak,
+    wanted,
+)
 from keyhole.errors import CompileError
 
 

@@ -1,13 +1,27 @@
-"""Lemma R: how far the rounded numbers and sums of a number format can move what a head computes."""
+"""Lemma R: how far the rounded numbers and sums of a number format can move what a head computes.
 
+A plan run as a machine would: rounded storage, and every sum a running one, rounded at each step.
+
+Verdicts on number formats: proved, refuted by an input, or only tried.
+
+A statement names the format of storage (logits, values, read-out), that of accumulation (every sum and quotient) and
+the order of summation, which is here that of positions, as a running sum.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf, log1p, tanh
 from typing import Any
 
 import numpy as np
 
-from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.arrays import Bool, Float
+from keyhole.boolean import Levels, decide
+from keyhole.compiler.constructions.plan import HeadPlan, Plan, every_pattern, half_gap, wanted
+from keyhole.decimals import at_most, margin
 from keyhole.rigorous import UNDERFLOW, gamma
+from keyhole.verdicts import FormatOutcome
 
 SLACK = 1 + 1e-9  # the bound itself is computed in doubles: a few sums of positive terms
 LOST = UNDERFLOW  # and a few products for each unit, which lose 2^−1075 each where they underflow
@@ -170,3 +184,207 @@ def _drift(
         drift = drift[stored[counts] <= top]
         worst = max(worst, float(np.ptp(drift)) if len(drift) else 0.0)
     return worst
+
+
+Runs = list[tuple[int, int | None]]  # how many other positions come first, and then which relevant one
+
+
+def simulate(
+    plan: Plan,
+    relevant: Bool[np.ndarray, "n s"],
+    others: Bool[np.ndarray, "n"],
+    storage: NumberFormat,
+    accumulation: NumberFormat,
+) -> Float[np.ndarray, "n"]:
+    """The output on inputs whose relevant bits are given and whose other bits are all alike.
+
+    Logits, values and read-out are rounded to the storage format. Then, rounding each result to the accumulation
+    format: the largest logit is subtracted, exp taken, numerators and normaliser added up in the order of positions
+    with [CLS] last, divided, heads added, ReLU, and the read-out added up in the order of units.
+    """
+    keep = accumulation.round
+    hidden = np.zeros((len(relevant), plan.width))
+    for head in plan.heads:
+        sums = _running_sums(plan, head, relevant, others, storage, accumulation)
+        hidden = keep(hidden + keep(sums[:, :-1] / sums[:, -1:]))
+    hidden = np.maximum(hidden, 0.0)
+    output = np.zeros(len(relevant))
+    for weight, column in zip(storage.round(plan.readout), hidden.T, strict=True):
+        output = keep(output + keep(weight * column))
+    return np.asarray(output)
+
+
+def _running_sums(
+    plan: Plan,
+    head: HeadPlan,
+    relevant: np.ndarray,
+    others: np.ndarray,
+    storage: NumberFormat,
+    accumulation: NumberFormat,
+) -> np.ndarray:
+    """Numerators and, last, the normaliser: shape (n, k + 1)."""
+    keep = accumulation.round
+    symbols = relevant.astype(int)
+    focus = storage.round(head.symbol_focus)[np.arange(symbols.shape[1]), symbols]  # (n, s): what each input shows
+    rest = storage.round(np.ravel(np.asarray(head.rest_logits)))
+    fixed = rest if plan.context > plan.function.sparsity else rest[:0]  # one logit may be stored for no position
+    top = np.maximum(focus.max(axis=1, initial=0.0), fixed.max(initial=0.0))[:, None]
+    focus, rest, cls = (keep(np.exp(keep(logit - top))) for logit in (focus, rest[None], np.zeros((1, 1))))
+    table = np.concatenate([storage.round(head.values), np.ones((symbols.shape[1], 2, 1))], axis=2)
+    shared = np.concatenate([storage.round(head.rest_values), np.ones((2, 1))], axis=1)[others.astype(int)]
+    own = np.append(storage.round(head.own_values), 1.0)
+    each = isinstance(head.rest_logits, np.ndarray)
+    sums, seen = np.zeros((len(relevant), plan.width + 1)), 0
+    for before, index in position_runs(plan):
+        if not each:
+            sums = repeated_sum(sums, keep(rest[:, :1] * shared), before, accumulation)
+        else:
+            for mass in rest[:, seen : seen + before].T:
+                sums = keep(sums + keep(mass[:, None] * shared))
+        seen += before
+        if index is not None:
+            sums = keep(sums + keep(focus[:, index, None] * table[index][symbols[:, index]]))
+    return keep(sums + keep(cls * own))
+
+
+def position_runs(plan: Plan) -> Runs:
+    """The order of positions: stretches of others, each up to a relevant position, and the last stretch."""
+    places = (-1, *plan.function.positions, plan.context)
+    gaps = [later - sooner - 1 for sooner, later in pairwise(places)]
+    return [(gap, index if index < plan.function.sparsity else None) for index, gap in enumerate(gaps)]
+
+
+def repeated_sum(start: np.ndarray, term: np.ndarray, times: int, kind: NumberFormat) -> np.ndarray:
+    """`start` after adding `term` to it `times` times, rounding after every addition; entry by entry.
+
+    Statement  Between two powers of two the rounded steps are all equal after the first, so that whole stretches are
+               one step.
+    Proof      There the spacing U of the format is constant. Unless the term is an odd multiple of U/2 a step does not
+               depend on the sum; in that case it leads to an even multiple of U and from there repeats itself.
+
+    >>> from keyhole.compiler.precision.rounding import FLOAT16
+    >>> repeated_sum(np.zeros(1), np.ones(1), 10**6, FLOAT16).item(), 2.0**11
+    (2048.0, 2048.0)
+    """
+    total, term = np.broadcast_arrays(np.asarray(start, dtype=np.float64), np.asarray(term, dtype=np.float64))
+    total, left = total.copy(), np.full(total.shape, times, dtype=np.int64)
+    while (active := (left > 0) & np.isfinite(total)).any():
+        moved = np.where(active, kind.round(total + term), total)  # one plain step
+        left -= active
+        step = np.where(np.isfinite(moved), kind.round(moved + term) - np.where(np.isfinite(moved), moved, 0.0), 0.0)
+        left[active & (step == 0)] = 0
+        step = np.where(np.isfinite(step), step, 0.0)  # the next step leaves the format's range
+        inside = active & (step != 0) & (np.frexp(moved)[1] == np.frexp(total)[1])  # the plain step crossed no power
+        room = np.where(inside, _steps_inside(moved, np.where(inside, step, 1.0)), 0)
+        jump = np.minimum(left, room)
+        total = moved + jump * step  # exact: all of it lies on one grid
+        left -= jump
+    return total
+
+
+def _steps_inside(start: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """Count the steps that surely stay between the powers of two around the start, ends left out."""
+    _, exponent = np.frexp(start)
+    outer, inner = np.ldexp(1.0, exponent), np.ldexp(0.5, exponent)
+    away = np.sign(start) == np.sign(step)
+    room = np.where(away, outer - np.abs(start), np.abs(start) - inner)
+    steps = np.floor(np.where(start == 0, 0.0, room / np.abs(step))) - 2
+    return np.asarray(np.clip(steps, 0, 2**62).astype(np.int64))
+
+
+ORDER = "a running sum in the order of positions, [CLS] last"
+ASSUMED = (
+    "the formats are proved for one way to run the model: the largest score subtracted first, exp within 1 unit in the "
+    "last place, sums in the order of positions, nothing flushed to zero. An exported torch or TransformerLens module "
+    "computes in another way, and nothing is proved of it in any format"
+)
+FORMATS: Mapping[str, tuple[NumberFormat, NumberFormat]] = {  # storage, accumulation
+    "float64": (FLOAT64, FLOAT64),
+    "float32": (FLOAT32, FLOAT32),
+    "bfloat16": (BFLOAT16, BFLOAT16),
+    "float16": (FLOAT16, FLOAT16),
+    "bfloat16 stored, float32 summed": (BFLOAT16, FLOAT32),
+    "float16 stored, float32 summed": (FLOAT16, FLOAT32),
+}
+NUMBERS = 2**17  # of a simulation held at once: inputs times units
+INPUTS = 256  # simulated at most
+DIGITS = 17  # tell any two doubles apart
+ROWS = 4096  # positions simulated one by one, where each has a logit of its own
+
+
+@dataclass(frozen=True)
+class FormatVerdict:
+    """The fate of the signs in one pair of formats."""
+
+    storage: str
+    accumulation: str
+    outcome: FormatOutcome
+    bound: float  # what Lemma R sets against the margin (up to one common positive factor); infinite if nothing
+    margin: float  # what the bound must stay below
+    tried: int  # inputs simulated
+    deviation: float | None  # largest |output − wanted| seen among them
+    counterexample: str | None  # an input whose answer is wrong
+
+    def __str__(self) -> str:
+        if self.outcome == "proved":
+            digits = 3  # and more where the two are so near that rounding them apart would turn them round
+            while float(at_most(self.bound, digits)) >= float(margin(self.margin, digits)) and digits < DIGITS:
+                digits += 1
+            return f"signs proved: rounding bound {at_most(self.bound, digits)} < margin {margin(self.margin, digits)}"
+        if self.outcome == "refuted":
+            return f"refuted: wrong on {self.counterexample}"
+        if not self.tried:
+            return "neither proved nor tried: each position has its own score, and there are too many to add up"
+        deviation = at_most(self.deviation or 0.0)
+        return f"not proved: {self.tried} inputs were tried and are right, with an output off by up to {deviation}"
+
+
+def judge_formats(plan: Plan, margin: float) -> dict[str, FormatVerdict]:
+    """Every format's verdict on a plan whose outputs, in exact arithmetic, keep this margin."""
+    return {name: judge_format(plan, margin, *formats) for name, formats in FORMATS.items()}
+
+
+def judge_format(plan: Plan, margin: float, storage: NumberFormat, accumulation: NumberFormat) -> FormatVerdict:
+    """Prove by Lemma R where its bound is below the margin; otherwise look for an input that comes out wrong."""
+    bound = output_error(plan, storage, accumulation)
+    if bound < margin:
+        return FormatVerdict(storage.name, accumulation.name, "proved", bound, margin, 0, None, None)
+    relevant, others = inputs_to_try(plan)
+    if not len(relevant):
+        return FormatVerdict(storage.name, accumulation.name, "tried", bound, margin, 0, None, None)
+    with np.errstate(invalid="ignore", over="ignore"):  # a lost number is a wrong answer, and is counted as one
+        output = simulate(plan, relevant, others, storage, accumulation)
+    truth = decide(plan.function.rule, relevant)
+    right = np.where(truth, output > 1 - half_gap(plan.output), output < 1 - half_gap(plan.output))
+    target = np.where(truth, 1.0, wanted(truth=False, output=plan.output))
+    wrong, counterexample = np.flatnonzero(~right), None
+    if len(wrong):
+        bits = "".join(str(int(bit)) for bit in relevant[wrong[0]])
+        counterexample = f"relevant bits {bits} (in the order of positions), all other bits {int(others[wrong[0]])}"
+    return FormatVerdict(
+        storage.name,
+        accumulation.name,
+        "refuted" if len(wrong) else "tried",
+        bound,
+        margin,
+        len(relevant),
+        float(np.abs(output - target).max()),
+        counterexample,
+    )
+
+
+def inputs_to_try(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs worth trying: patterns of the relevant bits, the other bits all 0 or all 1."""
+    s = plan.function.sparsity
+    if isinstance(plan.heads[0].rest_logits, np.ndarray) and plan.context > ROWS:
+        return np.zeros((0, s), dtype=bool), np.zeros(0, dtype=bool)
+    limit = max(2, min(INPUTS, NUMBERS // (plan.width + 1)) // 2)
+    if 1 << min(s, 30) <= limit:
+        patterns = every_pattern(s)
+    else:
+        rng = np.random.default_rng(0)
+        drawn = rng.integers(0, 2, size=(limit, s), dtype=np.uint8).astype(bool)
+        counts = np.tri(s + 1, s, -1, dtype=bool)  # levels next to each other are where little separates answers
+        literals = np.array(plan.function.rule.negated) if isinstance(plan.function.rule, Levels) else False
+        patterns = np.concatenate([(counts ^ literals)[:: max(1, 2 * (s + 1) // limit)], drawn])[:limit]
+    return np.concatenate([patterns, patterns]), np.repeat([False, True], len(patterns))

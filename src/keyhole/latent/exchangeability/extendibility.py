@@ -12,8 +12,13 @@ import numpy as np
 
 from keyhole.arrays import Float, Int
 from keyhole.errors import DataError
-from keyhole.latent.exchangeability.balance import balance_p_value, choose_balance, covariance_within
-from keyhole.latent.exchangeability.birthday import Birthday, birthday_test
+from keyhole.latent.exchangeability.balance import (
+    Birthday,
+    balance_p_value,
+    birthday_test,
+    choose_balance,
+    covariance_within,
+)
 from keyhole.latent.exchangeability.order import Data, require_sequences, unit_scale
 from keyhole.latent.exchangeability.permutations import PermutationTest
 from keyhole.latent.models.base import Rng, letter_counts, sum_zero_basis

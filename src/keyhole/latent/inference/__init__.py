@@ -20,10 +20,10 @@ from keyhole.latent.inference.problem import Settings as Settings
 from keyhole.latent.inference.problem import read_settings as read_settings
 from keyhole.latent.inference.problem import require_problem as require_problem
 from keyhole.latent.inference.prototypes import prototype_attention as prototype_attention
+from keyhole.latent.inference.rates import PowerOfT as PowerOfT
 from keyhole.latent.inference.rates import fit_slope as fit_slope
 from keyhole.latent.inference.rates import slope as slope
-from keyhole.latent.inference.schedules import PowerOfT as PowerOfT
-from keyhole.latent.inference.schedules import vanishing_bandwidth as vanishing_bandwidth
-from keyhole.latent.inference.schedules import vanishing_rate as vanishing_rate
+from keyhole.latent.inference.rates import vanishing_bandwidth as vanishing_bandwidth
+from keyhole.latent.inference.rates import vanishing_rate as vanishing_rate
 from keyhole.latent.inference.smoothers import cme_weights as cme_weights
 from keyhole.latent.inference.smoothers import expected_error as expected_error

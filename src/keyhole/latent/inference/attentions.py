@@ -10,7 +10,7 @@ from keyhole.arrays import Float
 from keyhole.attention import normalisers
 from keyhole.errors import ArgumentError
 from keyhole.latent.inference.problem import Context, Pooling, Problem, Regression, Settings
-from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.inference.rates import PowerOfT
 from keyhole.latent.inference.smoothers import cme_weights, kernel_named, linear_weights
 from keyhole.latent.kernels import Constant, Kernel, smoothing_weights
 

@@ -14,7 +14,7 @@ import numpy as np
 from keyhole.arrays import Float, Shaped
 from keyhole.attention import require_context
 from keyhole.errors import ArgumentError, AssumptionError, ShapeError
-from keyhole.latent.inference.schedules import PowerOfT, parse_schedule
+from keyhole.latent.inference.rates import PowerOfT, parse_schedule
 from keyhole.latent.inference.smoothers import Prior
 from keyhole.latent.kernels import Kernel
 

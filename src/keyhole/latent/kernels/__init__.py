@@ -2,17 +2,17 @@
 
 from keyhole.latent.kernels.conditional_mean import MeanEmbedding as MeanEmbedding
 from keyhole.latent.kernels.conditional_mean import embed_mean as embed_mean
+from keyhole.latent.kernels.conditional_mean import factor as factor
 from keyhole.latent.kernels.families import Constant as Constant
 from keyhole.latent.kernels.families import Exponential as Exponential
 from keyhole.latent.kernels.families import Features as Features
 from keyhole.latent.kernels.families import Gaussian as Gaussian
 from keyhole.latent.kernels.families import Given as Given
+from keyhole.latent.kernels.families import Kernel as Kernel
 from keyhole.latent.kernels.families import Matern as Matern
 from keyhole.latent.kernels.families import Polynomial as Polynomial
 from keyhole.latent.kernels.families import linear_kernel as linear_kernel
 from keyhole.latent.kernels.families import sphere_kernel as sphere_kernel
-from keyhole.latent.kernels.kernel import Kernel as Kernel
-from keyhole.latent.kernels.pivoted_cholesky import factor as factor
 from keyhole.latent.kernels.sinks import Sink as Sink
 from keyhole.latent.kernels.sinks import attend_with_sink as attend_with_sink
 from keyhole.latent.kernels.sinks import gaussian_sink as gaussian_sink

@@ -6,7 +6,7 @@ import numpy as np
 
 from keyhole.attention import Answers, Keys, Mixtures, Queries, Softmax, Values, require_context
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.latent.kernels.kernel import Kernel
+from keyhole.latent.kernels.families import Kernel
 
 BLOCK = 1024  # queries answered at once: a T × 1024 matrix is held, never T × n
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.attention import require_positive
-from keyhole.latent.inference.predictions import is_constant, reached_rates, shrinking_rates
+from keyhole.latent.inference.measure import is_constant, reached_rates, shrinking_rates
 from keyhole.latent.inference.problem import Prediction, Regression, Settings
-from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.inference.rates import PowerOfT
 from keyhole.latent.kernels import linear_kernel
 from keyhole.latent.models.registry import register_model
 from keyhole.latent.models.with_keys import ModelWithKeys, require_widths

@@ -16,9 +16,9 @@ from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError
 from keyhole.latent.inference.bias import Energies, ridge_bias, softmax_floor
 from keyhole.latent.inference.harmonics import SMALLEST, effective_dimension, eigenvalue, multiplicity, zonal
-from keyhole.latent.inference.predictions import is_constant
+from keyhole.latent.inference.measure import is_constant
 from keyhole.latent.inference.problem import Prediction, Regression, Settings
-from keyhole.latent.inference.schedules import vanishing_bandwidth, vanishing_rate
+from keyhole.latent.inference.rates import vanishing_bandwidth, vanishing_rate
 from keyhole.latent.kernels import Gaussian, Kernel, sphere_kernel
 from keyhole.latent.models.base import Draw, Rng, require_sizes
 from keyhole.latent.models.registry import register_model

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float, Shaped
-from keyhole.latent.inference.predictions import is_constant, reached_rates, shrinking_rates
+from keyhole.latent.inference.measure import is_constant, reached_rates, shrinking_rates
 from keyhole.latent.inference.problem import Context, Pooling, Posterior, Prediction, Prototypes, Settings
 from keyhole.latent.models.base import Draw, Rng, Tokens
 

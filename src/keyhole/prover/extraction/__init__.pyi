@@ -2,8 +2,8 @@ from keyhole.prover.extraction.decision_lists import SHOWN as SHOWN
 from keyhole.prover.extraction.decision_lists import HeadReading as HeadReading
 from keyhole.prover.extraction.decision_lists import Ring as Ring
 from keyhole.prover.extraction.decision_lists import read_lists as read_lists
-from keyhole.prover.extraction.scope import LONGEST as LONGEST
-from keyhole.prover.extraction.scope import WIDEST as WIDEST
-from keyhole.prover.extraction.scope import CertifiableModel as CertifiableModel
-from keyhole.prover.extraction.scope import certifiable as certifiable
-from keyhole.prover.extraction.scope import in_format as in_format
+from keyhole.prover.extraction.extraction import LONGEST as LONGEST
+from keyhole.prover.extraction.extraction import WIDEST as WIDEST
+from keyhole.prover.extraction.extraction import CertifiableModel as CertifiableModel
+from keyhole.prover.extraction.extraction import certifiable as certifiable
+from keyhole.prover.extraction.extraction import in_format as in_format

@@ -13,9 +13,9 @@ import numpy as np
 from keyhole.arrays import Float
 from keyhole.errors import ShapeError
 from keyhole.languages import WordClasses
-from keyhole.prover.proof.region import Minimisers, Region
 from keyhole.prover.proof.relaxation import either
 from keyhole.prover.proof.tables import Tables
+from keyhole.prover.proof.verification import Minimisers, Region
 from keyhole.prover.proof.words import WordRegion
 from keyhole.rigorous import Ball, exact
 

@@ -13,9 +13,9 @@ from keyhole.arrays import Float, Shaped
 from keyhole.attention import ReLU
 from keyhole.prover.proof.after_attention import Norm, Tail, Trace, trace
 from keyhole.prover.proof.curves import Curves, curve, curves
-from keyhole.prover.proof.region import Minimisers, Region
 from keyhole.prover.proof.relaxation import Box, Relaxed, either, relaxed, spread_below, through_norm
 from keyhole.prover.proof.tables import Tables, outputs
+from keyhole.prover.proof.verification import Minimisers, Region
 from keyhole.rigorous import Ball, exact, inverse
 
 ROUNDS = 6

@@ -13,8 +13,8 @@ import numpy as np
 from keyhole.arrays import Float, Int
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.fractional_minimum import CHUNK, ITERATIONS
-from keyhole.prover.proof.region import Minimisers
 from keyhole.prover.proof.tables import SPECK, HeadTable, Tables, slices_of
+from keyhole.prover.proof.verification import Minimisers
 from keyhole.rigorous import GROW, Ball, gamma
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from keyhole.arrays import Float, Int
-from keyhole.prover.proof.region import Minimisers
 from keyhole.prover.proof.tables import SPECK, HeadTable, Parts, Tables
+from keyhole.prover.proof.verification import Minimisers
 from keyhole.prover.wrong_share.linear_statistic import LinearStatistic
 from keyhole.rigorous import GROW, Ball, gamma
 

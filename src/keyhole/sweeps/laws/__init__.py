@@ -7,8 +7,11 @@ from keyhole.sweeps.laws.decision import ODDS as ODDS
 from keyhole.sweeps.laws.decision import PRICE as PRICE
 from keyhole.sweeps.laws.decision import WIDE as WIDE
 from keyhole.sweeps.laws.decision import Decision as Decision
+from keyhole.sweeps.laws.decision import FittedLaw as FittedLaw
+from keyhole.sweeps.laws.decision import LawVerdict as LawVerdict
 from keyhole.sweeps.laws.decision import decide as decide
 from keyhole.sweeps.laws.decision import naming_rates as naming_rates
+from keyhole.sweeps.laws.decision import slope_beside_floor as slope_beside_floor
 from keyhole.sweeps.laws.figures import course_figure as course_figure
 from keyhole.sweeps.laws.figures import learners_figure as learners_figure
 from keyhole.sweeps.laws.figures import steps_figure as steps_figure
@@ -26,6 +29,3 @@ from keyhole.sweeps.laws.growth_laws import GrowthLaw as GrowthLaw
 from keyhole.sweeps.laws.growth_laws import read_laws as read_laws
 from keyhole.sweeps.laws.selection import comparable as comparable
 from keyhole.sweeps.laws.selection import compare_laws as compare_laws
-from keyhole.sweeps.laws.verdict import FittedLaw as FittedLaw
-from keyhole.sweeps.laws.verdict import LawVerdict as LawVerdict
-from keyhole.sweeps.laws.verdict import slope_beside_floor as slope_beside_floor

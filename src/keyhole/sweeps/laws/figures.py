@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.errors import DataError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.sweeps.laws.verdict import LawVerdict
+from keyhole.sweeps.laws.decision import LawVerdict
 from keyhole.sweeps.thresholds.psychometric import Counts
 from keyhole.sweeps.thresholds.threshold import Threshold
 from keyhole.training.learners import Reading

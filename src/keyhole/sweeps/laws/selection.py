@@ -14,10 +14,22 @@ from keyhole.arrays import Int
 from keyhole.decimals import percent
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
-from keyhole.sweeps.laws.decision import BENT_ODDS, FLAT, MISFIT, ODDS, PRICE, WIDE, Decision, decide, shares
+from keyhole.sweeps.laws.decision import (
+    BENT_ODDS,
+    FLAT,
+    MISFIT,
+    ODDS,
+    PRICE,
+    WIDE,
+    Decision,
+    FittedLaw,
+    LawVerdict,
+    best_forecaster,
+    decide,
+    shares,
+)
 from keyhole.sweeps.laws.fit import LawFit, Points, fit_law, read_points
 from keyhole.sweeps.laws.growth_laws import LAWS, GrowthLaw, check_law, read_laws
-from keyhole.sweeps.laws.verdict import FittedLaw, LawVerdict, best_forecaster
 from keyhole.sweeps.thresholds.threshold import Threshold
 
 LEAST = 4  # contexts with a threshold: two coefficients, and two more by which the laws may differ

@@ -2,22 +2,39 @@
 
 As a TOML file it repeats a sweep exactly. Its hash names what was planned: it is that of the values, so that spacing
 and comments do not count.
+
+The longest context held out: what each law, fitted to the others, predicts there.
 """
 
 import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import numpy as np
+
 from keyhole.errors import ArgumentError, KeyholeError
-from keyhole.sweeps.laws import BENT_ODDS, FLAT, LAWS, MISFIT, ODDS, PRICE, WIDE, read_laws
+from keyhole.estimate import Estimate
+from keyhole.sweeps.laws import (
+    BENT_ODDS,
+    FLAT,
+    LAWS,
+    MISFIT,
+    ODDS,
+    PRICE,
+    WIDE,
+    GrowthLaw,
+    fit_law,
+    read_laws,
+    read_points,
+)
 from keyhole.sweeps.runs import SUCCESS
-from keyhole.sweeps.thresholds import SweepPlan, schedule_from_record
+from keyhole.sweeps.thresholds import SweepPlan, Threshold, schedule_from_record
 from keyhole.training import task_from_record
 from keyhole.training.learners import learner_from_record
 
@@ -235,3 +252,42 @@ def _is_of(value: Any, kind: Any) -> bool:
     if kind in (float, float | None):
         return (value is None and kind is not float) or (type(value) in {int, float} and isfinite(value))
     return True
+
+
+DRAWS = 400  # data sets redrawn, each point by its error
+CONFIDENCE = 0.9  # of the intervals
+LEAST = 3  # points that a law is fitted to, at least
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A law's prediction of the longest context from the others, with its interval."""
+
+    law: str
+    formula: str
+    context: int
+    predicted: Estimate
+    off: float  # ln(measured/predicted) in standard errors of both
+
+
+def predict_longest(thresholds: Sequence[Threshold], laws: Sequence[GrowthLaw]) -> tuple[Prediction, ...]:
+    """m* at the longest context as each law predicts it from all shorter ones, nearest first.
+
+    Nothing is predicted where fewer than three shorter contexts, or the longest, are bounded on one side only.
+    """
+    points = read_points(thresholds, CONFIDENCE)
+    last = len(points.contexts) - 1
+    if last < LEAST or (points.side[:last] == 0).sum() < LEAST or points.side[last] != 0:
+        return ()
+    seen, longest = points.subset(np.arange(last)), points.contexts[last:]
+    redrawn = seen.resampled(DRAWS, 1.0, np.random.default_rng(0))
+    predictions = []
+    for law in laws:
+        middle = float(fit_law(seen, law).ln_values(longest)[0, 0])
+        spread = fit_law(redrawn, law).ln_values(longest)[:, 0]
+        low, high = np.quantile(spread, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        error = float(np.hypot(points.errors[last], spread.std()))
+        value = Estimate(*(float(np.exp(each)) for each in (middle, min(low, middle), max(high, middle))))
+        off = (float(points.values[last]) - middle) / error
+        predictions.append(Prediction(law.name, law.formula, int(longest[0]), value, off))
+    return tuple(sorted(predictions, key=lambda each: abs(each.off)))

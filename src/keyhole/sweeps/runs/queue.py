@@ -1,18 +1,81 @@
-"""Runs that were asked for: found in the store, or made and stored as soon as they are finished."""
+"""Runs that were asked for: found in the store, or made and stored as soon as they are finished.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+The store of the runs, and who makes them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from keyhole.files.atomic import home
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.sweeps.runs.execution import Execution
-from keyhole.sweeps.runs.run import RunResult
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunResult, RunSpec
 from keyhole.sweeps.runs.store import RunSummary, Store
 from keyhole.sweeps.runs.weights import weights_of
-from keyhole.sweeps.runs.workers import make_run, raise_failure
+from keyhole.sweeps.runs.workers import WorkerPool, core_count, make_run, raise_failure, require_cores
+
+
+class InProcess(Executor):
+    """Makes a call when it is submitted, in this process."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call the function now."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  (a future carries any)
+            future.set_exception(error)
+        return future
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The store, and who makes the runs: spawned processes, this process (`workers=0`), or any `executor`.
+
+    An executor needs a `submit(function, *arguments)` that returns futures of `concurrent.futures` (a Dask client has
+    `get_executor()`), and gets at most twice `workers` runs at once. Where it works in other processes or on other
+    machines, task and learner must pickle, and keyhole be installed there. Only this process writes to the store, and
+    the executor is left open.
+    """
+
+    store: str | Path | None = None  # folder of the runs; KEYHOLE_HOME or .keyhole if not given
+    workers: int | None = None  # processes; one per core if not given
+    executor: Executor | None = None
+    keep_weights: bool = False
+    time_limit: float | None = None  # seconds of trying on fresh samples, with ever more steps a run
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of the runs."""
+        return home(self.store)
+
+    @cached_property
+    def parallel(self) -> int:
+        """The number of runs that are made at once."""
+        if self.workers is None:
+            return core_count()
+        return max(1, self.workers) if self.executor or not self.workers else require_cores(self.workers)
+
+    @contextmanager
+    def open_executor(self) -> Iterator[Executor]:
+        """Give the executor that makes the calls; workers of ours are ended afterwards, in the middle of their work."""
+        if self.executor is not None:
+            yield self.executor
+        elif self.workers == 0:
+            yield InProcess()
+        else:
+            pool = WorkerPool(self.parallel, self.folder)
+            try:
+                yield pool
+            finally:
+                pool.stop()
+
 
 AHEAD = 2  # runs given to each worker at once: one under way, one so that it never waits
 

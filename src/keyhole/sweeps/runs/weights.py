@@ -9,8 +9,7 @@ import numpy as np
 
 from keyhole.errors import StoreError
 from keyhole.files.model import read_model
-from keyhole.sweeps.runs.run import RunResult, digest, run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunResult, RunSpec, digest, run
 from keyhole.sweeps.runs.store import Store
 from keyhole.sweeps.runs.workers import ALONE, WorkerPool, make_run, raise_failure
 

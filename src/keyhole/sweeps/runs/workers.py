@@ -16,8 +16,7 @@ from threading import RLock, Thread
 from typing import Any
 
 from keyhole.errors import ArgumentError, KeyholeError, WorkerError
-from keyhole.sweeps.runs.run import RunResult, run
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.run import RunResult, RunSpec, run
 from keyhole.training import Notice
 
 SAID = 300  # letters of what a learner says when it fails

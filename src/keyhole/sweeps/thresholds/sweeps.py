@@ -13,10 +13,8 @@ from typing import Any
 
 from keyhole.errors import ArgumentError
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.sweeps.runs.execution import Execution
-from keyhole.sweeps.runs.queue import open_queue
-from keyhole.sweeps.runs.run import FRESH
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.queue import Execution, open_queue
+from keyhole.sweeps.runs.run import FRESH, RunSpec
 from keyhole.sweeps.runs.store import RunSummary, Store
 from keyhole.sweeps.thresholds.design import Design
 from keyhole.sweeps.thresholds.psychometric import check_level

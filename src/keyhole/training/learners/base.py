@@ -9,8 +9,7 @@ import numpy as np
 from keyhole.arrays import Bool, UInt8
 from keyhole.boolean import SparseFunction
 from keyhole.errors import ArgumentError
-from keyhole.training.observation import Observer, SampleSource
-from keyhole.training.task import Examples, ProblemSize
+from keyhole.training.task import Examples, Observer, ProblemSize, SampleSource
 
 PACKAGES = ("jax", "jaxlib", "optax", "numpy", "scipy", "scikit-learn")  # whose versions are stored with a run
 NUMERICS = 1  # raised when the same records give other numbers; a learner may state its own

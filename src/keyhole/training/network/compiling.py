@@ -2,16 +2,25 @@
 
 The compiled form goes into jax's own cache on disk, where there is one. Processes that want the same program at the
 same time would each compile it; a lock beside that cache makes all but the first wait, and then read what it compiled.
+
+The settings of jax that numbers depend on: keyhole's own, whatever this process or its environment has set.
+
+A setting holds for a block of code in one thread, so its user's value counts again afterwards. Workers start without
+such variables besides.
 """
 
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+from jax import Array
+
+from keyhole.errors import ArgumentError
 
 try:
     import fcntl
@@ -67,3 +76,38 @@ def _alone(what: str) -> Iterator[None]:
     finally:
         if descriptor is not None:
             os.close(descriptor)
+
+
+GENERATOR = "threefry2x32"
+OWN: tuple[tuple[Callable[[Any], AbstractContextManager[Any]], Any], ...] = (
+    (jax.enable_x64, False),
+    (jax.threefry_partitionable, True),
+    (jax.default_prng_impl, GENERATOR),
+    (jax.default_matmul_precision, None),
+    (jax.numpy_dtype_promotion, "standard"),
+    (jax.numpy_rank_promotion, "allow"),
+    (jax.debug_nans, False),
+    (jax.debug_infs, False),
+    (jax.debug_key_reuse, False),
+    (jax.disable_jit, False),
+)
+
+
+@contextmanager
+def own_settings() -> Iterator[None]:
+    """Compute with keyhole's own settings of jax in this block."""
+    if getattr(jax.config, "jax_softmax_custom_jvp", False):  # holds for a process, not for a block
+        raise ArgumentError(
+            "jax has jax_softmax_custom_jvp set in this process, with which networks come out otherwise. Unset it, or "
+            "let worker processes make the runs."
+        )
+    with ExitStack() as settings:
+        for setting, value in OWN:
+            settings.enter_context(setting(value))
+        yield
+
+
+def random_key(number: int) -> Array:
+    """The key that `jax.random.key` makes of a number below 2³², without the offset that its user may have set."""
+    key: Array = jax.random.wrap_key_data(jnp.array([0, number], dtype=jnp.uint32), impl=GENERATOR)
+    return key

@@ -16,35 +16,43 @@ import numpy as np
 from jax import Array
 
 from keyhole.training.learners.base import Fitted, Predictor
+from keyhole.training.learners.gradient import padded_size
 from keyhole.training.learners.settings import TransformerSettings
-from keyhole.training.learners.shapes import padded_size
 from keyhole.training.network.attend import Parameters
-from keyhole.training.network.compiling import Program
+from keyhole.training.network.compiling import Program, own_settings, random_key
 from keyhole.training.network.network import initial
-from keyhole.training.network.own_settings import own_settings, random_key
-from keyhole.training.network.predict import answers_of, answers_to, blocks_of, has_diverged, predictor_of, shape_of
-from keyhole.training.network.prepare import (
-    Data,
-    TrainingSet,
-    draw_probe,
-    padded_context,
-    prepare_set,
-    prepare_source,
-)
-from keyhole.training.network.readings import (
+from keyhole.training.network.predict import (
     Row,
     Weights,
+    answers_of,
+    answers_to,
     as_numbers,
+    blocks_of,
+    has_diverged,
+    predictor_of,
     read_mass,
     read_probe,
     read_scores,
     read_set,
     scores_of,
+    shape_of,
     weight_norm,
 )
-from keyhole.training.network.step import DrawBatch, State, draw_stretch, optimizer_of, rates_of, run_stretch
-from keyhole.training.observation import Observation, Observer, SampleSource
-from keyhole.training.task import Examples, ProblemSize
+from keyhole.training.network.step import (
+    Data,
+    DrawBatch,
+    State,
+    TrainingSet,
+    draw_probe,
+    draw_stretch,
+    optimizer_of,
+    padded_context,
+    prepare_set,
+    prepare_source,
+    rates_of,
+    run_stretch,
+)
+from keyhole.training.task import Examples, Observation, Observer, ProblemSize, SampleSource
 
 FIRST = 1024  # rows of a training set that every reading looks at
 

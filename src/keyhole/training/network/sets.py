@@ -17,9 +17,8 @@ import optax
 from jax import Array
 
 from keyhole.arrays import Float, Int
-from keyhole.training.learners.set_settings import SetSettings
-from keyhole.training.network.compiling import Program
-from keyhole.training.network.own_settings import own_settings, random_key
+from keyhole.training.learners.settings import SetSettings
+from keyhole.training.network.compiling import Program, own_settings, random_key
 
 Parameters = dict[str, Array]
 EPS = 1e-6  # added to the variance in a norm

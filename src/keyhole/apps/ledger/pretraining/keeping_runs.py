@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.apps.ledger.training.sweeps import FIRST_SEED, worker_count
 from keyhole.apps.pretrain.tasks import Cell, run_groups
 from keyhole.estimate import Estimate
-from keyhole.files.paths import home
+from keyhole.files.atomic import home
 from keyhole.sweeps import Execution
 from keyhole.sweeps.runs import RunResult, RunSpec, Store, gather_runs
 

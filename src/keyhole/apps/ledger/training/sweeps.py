@@ -9,7 +9,7 @@ from typing import Any
 
 from keyhole.api.learn import learn
 from keyhole.api.sample_complexity import SampleComplexity
-from keyhole.files.paths import home
+from keyhole.files.atomic import home
 from keyhole.sweeps import Execution, Schedule
 from keyhole.sweeps.runs import RunResult, RunSummary, Store, core_count
 from keyhole.training import SparseTask

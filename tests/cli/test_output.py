@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from keyhole.cli import exit_codes
+from keyhole.cli import output
 from keyhole.cli.app import app
 from keyhole.errors import DataError
 
@@ -38,7 +38,7 @@ def run(words, **streams):
 )
 def test_each_kind_of_error_has_a_sentence_and_an_exit_code(error, code, words, capsys):
     """One line on stderr says what is so; what is none of ours is called a fault, with its place."""
-    with pytest.raises(typer.Exit) as left, exit_codes.one_sentence():
+    with pytest.raises(typer.Exit) as left, output.one_sentence():
         raise error
     said = capsys.readouterr()
     assert left.value.exit_code == code
@@ -51,14 +51,14 @@ def test_each_kind_of_error_has_a_sentence_and_an_exit_code(error, code, words, 
 def test_a_fault_is_shown_in_full_on_request(monkeypatch, capsys):
     """With KEYHOLE_TRACEBACK the traceback follows the sentence."""
     monkeypatch.setenv("KEYHOLE_TRACEBACK", "1")
-    with pytest.raises(typer.Exit), exit_codes.one_sentence():
+    with pytest.raises(typer.Exit), output.one_sentence():
         raise ZeroDivisionError
     assert "Traceback" in capsys.readouterr().err
 
 
 def test_answers_and_misuse_pass_through():
     """An answer of no stays exit code 1."""
-    with pytest.raises(typer.Exit) as left, exit_codes.one_sentence():
+    with pytest.raises(typer.Exit) as left, output.one_sentence():
         raise typer.Exit(1)
     assert left.value.exit_code == 1
 

@@ -1,4 +1,4 @@
-"""An error becomes a sentence and an exit code here, and nowhere else."""
+"""What the command line prints: an answer on stdout, or an error as one sentence on stderr, with an exit code."""
 
 import errno
 import os
@@ -7,10 +7,16 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from keyhole.errors import KeyholeError, printable
+from keyhole.show.terminal import columns
+
+if TYPE_CHECKING:
+    from keyhole.api.result import Result
+
 
 Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
 INPUT, FAULT, INTERRUPTED, UNREAD = 2, 70, 130, 141
@@ -116,3 +122,19 @@ def require_streams() -> None:
     if "stdout" in closed:
         _exit("Standard output is closed, so no answer could be printed; send it to a file, or to /dev/null.", INPUT)
         raise SystemExit(INPUT)
+
+
+def print_answer(answer: "Result | None", *, json: bool, verbose: bool, **_: object) -> None:
+    """Print what a command returns as text or as JSON, with exit code 1 where the answer is no."""
+    if answer is None:
+        return
+    typer.echo(answer.to_json() if json else answer.text(columns(), verbose=verbose, styled=sys.stdout.isatty()))
+    if answer.answer_is_no:
+        raise typer.Exit(1)
+
+
+def written(answer: "Result", out: Path | None) -> "Result":
+    """Write an answer to a file, if one is named, and return it."""
+    if out is not None:
+        typer.echo(f"wrote {answer.save(out)}", err=True)
+    return answer
