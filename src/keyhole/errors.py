@@ -31,6 +31,16 @@ def printable(text: str) -> str:
     return STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def require_whole(**numbers: object) -> None:
+    """Refuse a number that is not a whole one: a text, a truth or a fraction would be read as something else.
+
+    >>> require_whole(context=512)
+    """
+    for name, number in numbers.items():
+        if isinstance(number, bool) or not hasattr(number, "__index__"):
+            raise ArgumentError(f"{number!r} was given as {name}; give a whole number.")
+
+
 class KeyholeError(Exception):
     """The base of all errors: the message says what was asked, what is so, and what to do."""
 

@@ -174,11 +174,13 @@ def test_an_automaton_from_a_file(tmp_path):
         '{"start": 0, "accepting": [1], "moves": [{"a": 0, "b": 0}]}',
         '{"start": true, "accepting": [0], "moves": [{"a": 0, "b": 0}]}',
         '[0, [0], [{"a": 0, "b": 0}]]',
+        '{"start": 0, "accepting": [0], "moves": [{"a": 0, "b": 0, "a": 0}]}',
+        '{"start": 0, "start": 0, "accepting": [0], "moves": [{"a": 0, "b": 0}]}',
     ],
 )
 def test_an_automaton_with_anything_else_in_its_file_is_refused(tmp_path, text):
-    """Words for lists, states that are not there, entries that nothing reads: each is refused."""
+    """Words for lists, states that are not there, entries twice or that nothing reads: each is refused."""
     path = tmp_path / "automaton.json"
     path.write_text(text)
-    with pytest.raises(FormulaError, match="nothing else"):
+    with pytest.raises(FormulaError, match=r"written twice|nothing else"):
         read_property(f"automaton:{path}", ("a", "b"))

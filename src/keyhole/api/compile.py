@@ -12,7 +12,7 @@ from keyhole.compiler import Charge, cheapest, choose, compiled, path_inf, produ
 from keyhole.compiler.constructions import Construction
 from keyhole.compiler.export import attention_figure, save_model
 from keyhole.decimals import at_least, at_most, margin
-from keyhole.errors import ArgumentError, OutputError
+from keyhole.errors import ArgumentError, OutputError, require_whole
 from keyhole.figure import Figure
 from keyhole.norm_profile import NormProfile
 from keyhole.show.answer import Show
@@ -131,6 +131,7 @@ def compile(  # noqa: A001  (the name of the question)
     >>> compile("x3 & x17 & x40", 1_000_000)
     Compiled('x3 & x17 & x40', context=1000000, A2, 2 units, margin 0.999999 on all 2^1000000 inputs)
     """
+    require_whole(context=context, seed=seed)
     if isinstance(function, str):
         function = read_function(function, seed)
     if minimise is None:

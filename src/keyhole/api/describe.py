@@ -30,6 +30,7 @@ from keyhole.boolean import (
 from keyhole.bounds.finite import information_floor
 from keyhole.compiler import load_checked, to_tabulated
 from keyhole.decimals import at_least
+from keyhole.errors import require_whole
 from keyhole.figure import Axis, Figure
 from keyhole.files.model import read_model
 from keyhole.files.record import hidden
@@ -172,6 +173,7 @@ def describe(function: str | SparseFunction, *, context: int | None = None, seed
     if isinstance(function, str):
         function = read_function(function, seed)
     if context is not None:
+        require_whole(context=context)
         check_context(function, context)
     counting = function.rule if isinstance(function.rule, Levels) else None
     chance, steps, by_position = probability(function), leap(function), influences(function)

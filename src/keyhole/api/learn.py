@@ -9,7 +9,7 @@ import numpy as np
 import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
 from keyhole.api.sample_complexity import Floor, Needed, Ratio, SampleComplexity
 from keyhole.boolean import balanced
-from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.errors import ArgumentError, AssumptionError, require_whole
 from keyhole.progress import Watch, ignore
 from keyhole.sweeps import Execution as Execution
 from keyhole.sweeps import Schedule as Schedule
@@ -60,6 +60,8 @@ def learn(
     (`width`, `heads`, `rate`: the fields of `keyhole.training.learners.TransformerSettings`). `laws` are the growth
     laws that are compared, by name or as objects of your own. `watch` hears how far the sweep has come.
     """
+    if execution.time_limit is not None and not schedule.online:
+        raise ArgumentError("A time limit is for fresh samples; limit a sweep over training sets by its budget.")
     plans = plan_sweeps(task, contexts, learner, schedule=schedule, settings=settings)
     growth_laws = read_laws(laws)
     answers = []
@@ -108,6 +110,8 @@ def plan_sweeps(
         task = _read_task(task, inputs, _preset_of(named[0]), online=schedule.online)
     elif inputs:
         raise ArgumentError(f"The setting {next(iter(inputs))} was given beside a task that has its own; leave it out.")
+    for context in contexts:
+        require_whole(context=context)
     lengths = tuple(sorted({int(context) for context in contexts}))
     plans: dict[str, SweepPlan] = {}
     for name, each in learners.items():  # one that stands beside others and cannot learn online gets training sets

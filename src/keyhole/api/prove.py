@@ -13,7 +13,7 @@ from keyhole.attention import Model, Tabulated
 from keyhole.boolean import SymbolLaw, biased_bits, uniform_law
 from keyhole.checkpoints import is_tabulated, load_tabulated, save_tabulated
 from keyhole.decimals import at_most, chance, margin, percent, surely
-from keyhole.errors import ArgumentError, CheckpointError
+from keyhole.errors import ArgumentError, CheckpointError, require_whole
 from keyhole.files.model import is_ours, read_model, read_weights
 from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
@@ -319,6 +319,8 @@ def prove(
             f"The training set of run {of_run.name} was redrawn until it was balanced, and a bound must know how "
             "likely a set is kept. Give that probability: `TrainingSet(accepted=…)`."
         )
+    if assume_junta is not None:
+        require_whole(assume_junta=assume_junta)
     if isinstance(model, str | Path):
         subject = read_source(Path(model))
     elif isinstance(model, Model | Tabulated):

@@ -1,6 +1,7 @@
 """The command line as a whole: its commands, its version, and how it refuses."""
 
 import io
+import os
 import sys
 from functools import cache
 from importlib import import_module
@@ -11,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from keyhole import __version__
-from keyhole.cli.output import EXIT_CODES, INPUT, Misuse, one_sentence, print_answer, require_streams
+from keyhole.cli.output import EXIT_CODES, INPUT, INTERRUPTED, Misuse, one_sentence, print_answer, require_streams
 from keyhole.errors import ArgumentError, printable
 
 COMMANDS = {  # each with its place, imported when it is typed, and with its line of help
@@ -158,4 +159,11 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    app()
+    try:
+        app()
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED and "jax" in sys.modules:  # threads of a compiler that is stopped may crash the end
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            os._exit(INTERRUPTED)
+        raise

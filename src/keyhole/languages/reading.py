@@ -49,10 +49,10 @@ def read_property(text: str, alphabet: Alphabet) -> Property | None:
 def read_automaton(path: Path, alphabet: Alphabet) -> Automaton:
     """A complete deterministic automaton from JSON: {"start": 0, "accepting": [1], "moves": [{"a": 1, "b": 0}, …]}.
 
-    A file with anything else is refused.
+    A file with anything else, or with an entry that is written twice, is refused.
     """
     try:
-        described: Any = json.loads(path.read_bytes())
+        described: Any = json.loads(path.read_bytes(), object_pairs_hook=_entries)
     except (OSError, ValueError, RecursionError) as error:
         raise FormulaError(f"The automaton {str(path)!r} cannot be read: {error}.") from error
     try:
@@ -69,6 +69,14 @@ def read_automaton(path: Path, alphabet: Alphabet) -> Automaton:
             f'The automaton {str(path)!r} is not of the form {{"start": 0, "accepting": [1], "moves": [{{"a": 1, …}}, '
             "…]} with a move for every state and symbol of the alphabet, and nothing else."
         ) from error
+
+
+def _entries(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the entries of an object of JSON; raise where one is written twice."""
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        raise ValueError("an entry is written twice in one object")
+    return entries
 
 
 def _list(value: Any) -> list[Any]:

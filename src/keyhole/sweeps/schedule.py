@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keyhole.errors import ArgumentError
+from keyhole.errors import ArgumentError, require_whole
 from keyhole.sweeps.thresholds import BUDGET, LARGEST, Design, Grid, Online, Rounds
 
 LEAST_SHARE = 0.01  # of runs that succeed at m*: with fewer, or with all but fewer, hundreds of runs show nothing
@@ -34,6 +34,11 @@ class Schedule:
     first_seed: int = 0
 
     def __post_init__(self) -> None:
+        for size in self.samples:
+            require_whole(samples=size)
+        require_whole(seeds=self.seeds or 0, budget=self.budget, largest=self.largest, first_seed=self.first_seed)
+        if not isinstance(self.online, bool):
+            raise ArgumentError(f"{self.online!r} was given as online; it is True or False.")
         if not LEAST_SHARE <= self.quantile <= 1 - LEAST_SHARE:
             raise ArgumentError(f"A quantile of success of {self.quantile:g} was given; use {LEAST_SHARE} to 0.99.")
         if not LEAST_PRECISION <= self.precision < 1:
