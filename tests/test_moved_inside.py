@@ -77,8 +77,8 @@ def test_a_construction_touches_two_files(library):
     for public, inside in {
         "import keyhole\nfrom keyhole.boolean": "from keyhole.boolean",
         "from keyhole.compiler import constructions as kit\n": (
-            "from keyhole.compiler.constructions import base, pairs, plan\n\n\n"
-            "class kit:\n    Construction, TheoremNorm = base.Construction, base.TheoremNorm\n"
+            "from keyhole.compiler.constructions import pairs, plan\n\n\n"
+            "class kit:\n    Construction, TheoremNorm = plan.Construction, plan.TheoremNorm\n"
             "    PairLayout, Plan, HeadPlan = pairs.PairLayout, plan.Plan, plan.HeadPlan\n"
             "    Output, wanted = plan.Output, staticmethod(plan.wanted)\n\n\n"
         ),

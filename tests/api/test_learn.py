@@ -143,11 +143,11 @@ def test_online_a_learner_of_training_sets_beside_gets_those(tmp_path):
 
 
 def test_a_time_limit_tries_with_few_steps_first(tmp_path):
-    """On fresh samples the record says which budgets of steps were tried; the limit of training sets is the budget."""
+    """On fresh samples the record says which budgets of steps were tried; a sweep over training sets tries none."""
     execution = Execution(tmp_path, workers=0, time_limit=60.0)
     found = learned(tmp_path, (8,), execution=execution, **ONLINE)
     assert (found.time_limit, [each.successes for each in found.attempts]) == (60.0, [6])
-    assert learned(tmp_path, (8,), execution=execution).attempts == ()
+    assert learned(tmp_path, (8,)).attempts == ()
 
 
 def test_runs_of_other_versions_are_counted(tmp_path):

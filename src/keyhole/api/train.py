@@ -146,7 +146,7 @@ def train(
         from keyhole.training.network.network import model_of  # imports jax
 
         shares = mean_attention(model_of(one.settings, weights), inputs)
-        frames.append(Frame(dict(readings), tuple(tuple(round(share, 4) for share in row) for row in shares)))
+        frames.append(Frame(dict(readings), shares))
         if step := int(readings["step"]):
             watch(Progress(step, one.steps, "training steps", detail=frames[-1], milestone=True))
 

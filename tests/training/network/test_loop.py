@@ -417,7 +417,7 @@ def test_a_short_context_is_trained_as_it_is_without_padding(monkeypatch):
     examples = instance.training_set(50, np.random.default_rng(3))
     made = []
     for short in (step.SHORT, 0):
-        monkeypatch.setattr(prepare, "SHORT", short)
+        monkeypatch.setattr(step, "SHORT", short)
         observer = Observer(instance, lambda _, weights: made.append(weights["positions"].shape))
         made.append(train(settings, instance.size, examples, np.random.SeedSequence(4), observer))
     padded, plain = (one for one in made if not isinstance(one, tuple))
