@@ -97,6 +97,15 @@ MAP_SQUARE = 150
 GREYS = {"name": "greys", "extent": [0.08, 0.75]}
 SHIELD = "\ue000"  # a private character no text uses
 
+LEGEND = {
+    "symbolOpacity": 1,
+    "labelLimit": 2000,
+    "titleLimit": 2000,
+    "labelFontSize": 13,
+    "titleFontSize": 13,
+    "titleFontWeight": "normal",
+    "orient": "bottom",
+}
 CONFIG: dict[str, Any] = {
     "background": "white",
     "font": "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif",
@@ -110,15 +119,6 @@ CONFIG: dict[str, Any] = {
     },
     "axisX": {"labelAngle": 0, "labelOverlap": True},
     "mark": {"color": PALETTE[0]},
-    "legend": {
-        "symbolOpacity": 1,
-        "labelLimit": 2000,
-        "titleLimit": 2000,
-        "labelFontSize": 13,
-        "titleFontSize": 13,
-        "titleFontWeight": "normal",
-        "orient": "bottom",
-    },
     "title": {"anchor": "start", "fontSize": 16, "subtitleFontSize": 13, "subtitleColor": "#555", "offset": 12},
     "range": {"category": PALETTE},
 }
@@ -157,9 +157,9 @@ def _make_spec(content: Content) -> dict[str, Any]:
     if figure.subtitle:
         title = alt.TitleParams(_lines(figure.title, TITLE), subtitle=_lines(figure.subtitle, SUBTITLE))
     label = _longest_label(figure)
-    legend = {**CONFIG["legend"], "columns": max(1, int(WIDTH // (LETTER * label + KEY)))}
+    legend = {**LEGEND, "columns": max(1, int(WIDTH // (LETTER * label + KEY)))}
     usermeta = {"label": label, "left": _left_letters(figure)}  # for a page that draws it at another width
-    configured = drawn.properties(title=title, usermeta=usermeta).configure(**{**CONFIG, "legend": legend})
+    configured = drawn.properties(title=title, usermeta=usermeta).configure(**CONFIG, legend=legend)
     spec: dict[str, Any] = configured.to_dict()
     return spec
 

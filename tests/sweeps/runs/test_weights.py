@@ -32,7 +32,7 @@ def test_kept_and_made_again_are_the_same(tmp_path):
         assert told == []
         store.weights_path(spec.identity).unlink()
         again = weights.weights_of(store, spec.identity[:9], tell=told.append)
-        assert told == [f"The weights of run {spec.identity[:10]} were not kept; training it again."]
+        assert [spec.identity[:10] in line for line in told] == [True]
         assert RunSpec.from_record(store.run(spec.identity).configuration) == spec
     assert kept.keys() == again.keys()
     for name in kept:
