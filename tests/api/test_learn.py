@@ -16,9 +16,9 @@ from keyhole.boolean.families import FAMILIES
 from keyhole.boolean.function import move
 from keyhole.errors import ArgumentError, AssumptionError, FormulaError
 from keyhole.files.atomic import home
-from keyhole.files.package_versions import versions
+from keyhole.files.reading import versions
 from keyhole.sweeps import Execution, Schedule
-from keyhole.sweeps.laws.floors import TOLERATED, task_floor, trivial_accuracy
+from keyhole.sweeps.laws.fit import TOLERATED, task_floor, trivial_accuracy
 from keyhole.sweeps.laws.growth_laws import LAWS, AffineLaw
 from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.sweeps.runs.store import PACKAGES, Store

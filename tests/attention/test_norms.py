@@ -14,7 +14,6 @@ from keyhole.attention.activations import GELU, Identity, ReLU
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward_pass import forward
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm
-from keyhole.attention.matrices import matrix_norms, product_norms
 from keyhole.attention.normalisers import Softmax, Sparsemax
 from keyhole.attention.norms import profile, table_profile
 from keyhole.attention.paths import units_of
@@ -22,7 +21,7 @@ from keyhole.attention.positions import SignCodes
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tables import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs, PairEmbedding
-from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
+from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring, matrix_norms, product_norms
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import require_possible
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta, threshold
 from keyhole.boolean.formula import parse
-from keyhole.boolean.function import from_levels, from_table, literal
-from keyhole.boolean.printing import split, table_bits, table_digits
+from keyhole.boolean.function import from_levels, from_table, literal, split, table_bits, table_digits
 
 from helpers.oracles import table_from_number, value_of_formula
 from helpers.strategies import countings, formulas, functions, tables

@@ -16,9 +16,6 @@ from keyhole.attention.layers import Affine as Affine
 from keyhole.attention.layers import FeedForward as FeedForward
 from keyhole.attention.layers import LayerNorm as LayerNorm
 from keyhole.attention.layers import RMSNorm as RMSNorm
-from keyhole.attention.matrices import ThinNorms as ThinNorms
-from keyhole.attention.matrices import matrix_norms as matrix_norms
-from keyhole.attention.matrices import thin_norms as thin_norms
 from keyhole.attention.normalisers import Entmax15 as Entmax15
 from keyhole.attention.normalisers import Linear as Linear
 from keyhole.attention.normalisers import Normaliser as Normaliser
@@ -60,4 +57,7 @@ from keyhole.attention.weights import Block as Block
 from keyhole.attention.weights import Head as Head
 from keyhole.attention.weights import Model as Model
 from keyhole.attention.weights import ReadOut as ReadOut
+from keyhole.attention.weights import ThinNorms as ThinNorms
 from keyhole.attention.weights import Wiring as Wiring
+from keyhole.attention.weights import matrix_norms as matrix_norms
+from keyhole.attention.weights import thin_norms as thin_norms

@@ -14,7 +14,6 @@ import numpy as np
 
 from keyhole.attention.activations import Activation, Identity
 from keyhole.attention.layers import Affine
-from keyhole.attention.matrices import matrix_norms, product_norms
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.paths import path, path_inf, spread, units_of
 from keyhole.attention.positions import LearnedPositions
@@ -22,7 +21,7 @@ from keyhole.attention.score import DenseScore, FactoredScore, radii
 from keyhole.attention.tables import Tabulated, TabulatedHead, tabulate
 from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
 from keyhole.attention.types import Array, numbers_of
-from keyhole.attention.weights import Block, Head, Model, Wiring
+from keyhole.attention.weights import Block, Head, Model, Wiring, matrix_norms, product_norms
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile
 

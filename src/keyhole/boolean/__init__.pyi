@@ -20,6 +20,8 @@ from keyhole.boolean.function import decide as decide
 from keyhole.boolean.function import from_levels as from_levels
 from keyhole.boolean.function import from_table as from_table
 from keyhole.boolean.function import move as move
+from keyhole.boolean.function import table_bits as table_bits
+from keyhole.boolean.function import table_digits as table_digits
 from keyhole.boolean.influence import influences as influences
 from keyhole.boolean.influence import largest_sensitivity as largest_sensitivity
 from keyhole.boolean.influence import probability as probability
@@ -29,8 +31,6 @@ from keyhole.boolean.junta import biased_bits as biased_bits
 from keyhole.boolean.junta import uniform_law as uniform_law
 from keyhole.boolean.junta import without_ignored as without_ignored
 from keyhole.boolean.leap_complexity import leap as leap
-from keyhole.boolean.printing import table_bits as table_bits
-from keyhole.boolean.printing import table_digits as table_digits
 from keyhole.boolean.rules import Levels as Levels
 from keyhole.boolean.rules import tabulate as tabulate
 from keyhole.boolean.shape import Threshold as Threshold

@@ -1,13 +1,20 @@
-"""Reading what others wrote: arrays are never unpickled, and a broken file is a ValueError."""
+"""Reading what others wrote: arrays are never unpickled, and a broken file is a ValueError.
+
+The versions of the packages that compute, which every stored number states.
+"""
 
 import errno
 import json
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from keyhole import __version__
 
 MOST_BYTES = 4 * 2**30  # of a file, which is read whole
 
@@ -67,3 +74,18 @@ def _load(content: bytes) -> Any:
         raise
     except Exception as error:
         raise ValueError(str(error)) from error
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of keyhole, of Python and of those of these packages that are installed.
+
+    >>> list(versions(["numpy", "no-such-package"]))
+    ['keyhole', 'python', 'numpy']
+    """
+    numbers = {"keyhole": __version__, "python": platform.python_version()}
+    for name in packages:
+        try:
+            numbers[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return numbers

@@ -12,7 +12,7 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import rel_entr
 from scipy.stats import binom
 
-from keyhole.attention.matrices import matrix_norms
+from keyhole.attention.weights import matrix_norms
 from keyhole.bounds.construction_norms import hypothetical, matrix, pair_construction
 from keyhole.bounds.covers.chaining import chained, chained_sizes, dudley
 from keyhole.bounds.covers.heads import scalar_model_cover

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from keyhole.errors import StoreError
 from keyhole.files.model import read_model
-from keyhole.files.package_versions import versions
+from keyhole.files.reading import versions
 from keyhole.sweeps.runs.run import RunSpec, digest, run
 from keyhole.sweeps.runs.store import PACKAGES, SCHEMA, Store, transaction
 from keyhole.training.learners import learner_named

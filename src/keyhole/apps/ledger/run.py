@@ -15,7 +15,7 @@ from keyhole.apps.ledger.ledger import choose, experiments, find
 from keyhole.apps.ledger.stored_finding import finding_bytes, read_finding
 from keyhole.errors import DataError, OutputError
 from keyhole.files.atomic import write_file
-from keyhole.files.package_versions import versions
+from keyhole.files.reading import versions
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.sweeps.runs import core_count, require_cores
 from keyhole.verdicts import ClaimVerdict

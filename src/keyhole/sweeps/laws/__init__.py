@@ -19,8 +19,8 @@ from keyhole.sweeps.laws.figures import success_figure as success_figure
 from keyhole.sweeps.laws.fit import Points as Points
 from keyhole.sweeps.laws.fit import fit_law as fit_law
 from keyhole.sweeps.laws.fit import read_points as read_points
-from keyhole.sweeps.laws.floors import task_floor as task_floor
-from keyhole.sweeps.laws.floors import trivial_accuracy as trivial_accuracy
+from keyhole.sweeps.laws.fit import task_floor as task_floor
+from keyhole.sweeps.laws.fit import trivial_accuracy as trivial_accuracy
 from keyhole.sweeps.laws.growth_laws import LAWS as LAWS
 from keyhole.sweeps.laws.growth_laws import AffineLaw as AffineLaw
 from keyhole.sweeps.laws.growth_laws import Array as Array

@@ -24,8 +24,7 @@ from typing import Any
 
 from keyhole.errors import KeyholeError, StoreError
 from keyhole.files.model import write_model
-from keyhole.files.package_versions import versions
-from keyhole.files.reading import parse_json
+from keyhole.files.reading import parse_json, versions
 from keyhole.sweeps.runs.run import RunResult, RunSpec
 from keyhole.training.learners import PACKAGES, Method
 
