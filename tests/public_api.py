@@ -144,7 +144,6 @@ def use_functions_of_data(folder: Path) -> None:
             runs,
             run,
             trained,
-            followed,
             inference,
             pretraining,
             exchangeability,

@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from keyhole.apps.live import app as application
 from keyhole.apps.live.app import make_app
-from keyhole.apps.live.guard import Doorkeeper, cookie_name
+from keyhole.apps.live.guard import Doorkeeper
 from keyhole.apps.live.limits import BODY, UPLOAD
-from keyhole.apps.live.settings import Serving
+from keyhole.apps.live.run import open_socket
+from keyhole.apps.live.screens.base import Serving
+from keyhole.errors import ArgumentError
 
 PORT = 8437
 OWN = f"http://127.0.0.1:{PORT}"
-COOKIE = cookie_name(PORT)
+SESSION = "session"
+COOKIE = f"keyhole_session_{PORT}"
 SAME_ORIGIN = {"Origin": OWN, "Sec-Fetch-Site": "same-origin"}
 CHANGING = ["/begin/sweeps/start", "/begin/model/prove", "/jobs/1/cancel", "/give/image"]
 
@@ -24,13 +26,13 @@ CHANGING = ["/begin/sweeps/start", "/begin/model/prove", "/jobs/1/cancel", "/giv
 @pytest.fixture
 def serving(tmp_path):
     """A server with an empty store."""
-    return Serving(tmp_path / "store", tmp_path / "report")
+    return Serving(tmp_path / "store")
 
 
 @pytest.fixture
-def doorkeeper(serving):
+def doorkeeper():
     """Its doorkeeper."""
-    return Doorkeeper(serving.session, serving.password, port=serving.port)
+    return Doorkeeper(SESSION, PORT)
 
 
 @pytest.fixture
@@ -41,9 +43,9 @@ def stranger(serving, doorkeeper):
 
 
 @pytest.fixture
-def friend(stranger, serving):
+def friend(stranger):
     """A browser that has the session's cookie."""
-    stranger.cookies.set(COOKIE, serving.session, domain="127.0.0.1")
+    stranger.cookies.set(COOKIE, SESSION, domain="127.0.0.1")
     return stranger
 
 
@@ -71,12 +73,11 @@ def test_another_cookie_is_no_cookie(stranger, value):
     assert stranger.get("/jobs", headers={"Cookie": f"{COOKIE}={value}"}).status_code == 401
 
 
-def test_the_cookie_of_another_lab_is_no_cookie(stranger, serving):
+def test_the_cookie_of_another_lab_is_no_cookie(stranger):
     """Cookies know no ports: another lab on this machine has a cookie of another name, which opens nothing here."""
-    other = cookie_name(PORT + 1)
-    assert other != COOKIE
-    assert stranger.get("/jobs", headers={"Cookie": f"{other}={serving.session}"}).status_code == 401
-    both = f"{other}=x; {COOKIE}={serving.session}"
+    other = f"keyhole_session_{PORT + 1}"
+    assert stranger.get("/jobs", headers={"Cookie": f"{other}={SESSION}"}).status_code == 401
+    both = f"{other}=x; {COOKIE}={SESSION}"
     assert stranger.get("/jobs", headers={"Cookie": both}).status_code == 200
 
 
@@ -112,9 +113,9 @@ def test_another_host_is_refused(friend, host):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8437", "localhost:8437", "[::1]:8437", "localhost"])
-def test_this_machine_is_answered(friend, serving, host):
+def test_this_machine_is_answered(friend, host):
     """The names of the loopback are answered."""
-    assert friend.get("/jobs", headers={"Host": host, "Cookie": f"{COOKIE}={serving.session}"}).status_code == 200
+    assert friend.get("/jobs", headers={"Host": host, "Cookie": f"{COOKIE}={SESSION}"}).status_code == 200
 
 
 @pytest.mark.parametrize("path", CHANGING)
@@ -225,14 +226,6 @@ def test_only_an_image_may_be_long_and_not_too_long(friend, serving, pixels):
     assert send("/give/image", BODY).status_code == 200
 
 
-def test_few_images_are_received_at_once(friend, serving, pixels, monkeypatch):
-    """Beyond a number of images under way the next one is refused before it is read."""
-    monkeypatch.setattr(application, "UPLOADS", 0)
-    answer = friend.post("/give/image", json={"image": b64encode(pixels).decode()}, headers=SAME_ORIGIN)
-    assert "receiving other images" in answer.json()["refused"]
-    assert not serving.store.exists()
-
-
 @pytest.mark.parametrize("path", ["/variable", "/static/lab.js", "/ask/variable/variable", "/nothing/here", "/jobs"])
 def test_every_answer_has_the_policy(friend, path):
     """Scripts come from this server alone; none stands in the text, none is made from text; no page frames the lab."""
@@ -264,9 +257,7 @@ def test_typed_text_never_becomes_markup(friend):
     assert evil not in friend.get("/variable", params={"formula": evil}).text
 
 
-def test_a_password_opens_as_often_as_it_is_given():
-    """With a password of one's own the address can be opened again."""
-    keeper = Doorkeeper("session", "correct horse battery", port=PORT)
-    assert keeper.new_token() == "correct horse battery"
-    assert all(keeper.accept("correct horse battery") for _ in range(2))
-    assert not keeper.accept("another")
+def test_a_port_in_use_is_refused():
+    """A second server on one port is refused."""
+    with open_socket(0) as first, pytest.raises(ArgumentError, match="cannot be used"):
+        open_socket(first.getsockname()[1])

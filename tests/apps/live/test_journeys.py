@@ -47,7 +47,7 @@ def started(folder, *words):
     ]
     log = folder / f"serve-{time.time_ns()}.log"
     with log.open("wb") as output:
-        process = subprocess.Popen([*command, "--report", str(folder / "report"), *words], stderr=output, stdout=output)
+        process = subprocess.Popen([*command, *words], stderr=output, stdout=output)
     try:
         until = time.time() + 60
         while not (found := re.search(r"http://\S+", log.read_text())) and time.time() < until:
@@ -272,32 +272,6 @@ def test_a_model_of_the_command_line_is_drawn(visitor, lab, width):
     with visited(visitor, lab[1], "model", width) as page:
         page.wait_for_selector("#norms .headcell")
         assert page.locator("#norms .headcell").count() == 2
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_claims_are_cards(visitor, lab, width):
-    """Every claim is a card with its kind; what was not measured or not finished is not counted as looked at."""
-    found = {
-        "verdict": "holds",
-        "measurement": "<b>seen</b>",
-        "interval": "",
-        "figures": [],
-        "caveats": [],
-        "numbers": {},
-    }
-    absent = {**found, "verdict": "not measured here"}
-    unfinished = {**found, "verdict": "not finished"}
-    outcomes = (("floor", found), ("joined", absent), ("registered-growth", unfinished))
-    told = [{"claim": {"id": name}, "outcome": one} for name, one in outcomes]
-    (lab[0] / "report").mkdir(exist_ok=True)
-    (lab[0] / "report" / "findings.json").write_text(json.dumps({"findings": told}))
-    with visited(visitor, lab[1], "claims", width) as page:
-        page.wait_for_selector("article")
-        assert page.locator("article").count() >= 30
-        assert page.inner_text("#says").startswith("1 of ")
-        assert "<b>seen</b>" in page.inner_text("article#floor")
-        assert "proved" in page.inner_text("article#joined")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_killed_server_loses_nothing(browser, tmp_path):

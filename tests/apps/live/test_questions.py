@@ -14,18 +14,17 @@ from keyhole.api.describe import describe
 from keyhole.api.learn import Execution, Schedule, learn
 from keyhole.apps.heads.head_data import Images, Rows
 from keyhole.apps.heads.heads import heads
-from keyhole.apps.ledger.reproduction import list_claims
 from keyhole.apps.live.app import make_app
 from keyhole.apps.live.follow import follow
-from keyhole.apps.live.guard import cookie_name
+from keyhole.apps.live.guard import Doorkeeper
 from keyhole.apps.live.images import keep_image
 from keyhole.apps.live.limits import CONTEXT, SPARSITY
 from keyhole.apps.live.query import Query
 from keyhole.apps.live.respond import respond
+from keyhole.apps.live.screens.base import Serving
 from keyhole.apps.live.screens.model import prove
 from keyhole.apps.live.screens.sweeps import start as start_sweep
 from keyhole.apps.live.screens.training import start as start_training
-from keyhole.apps.live.settings import Serving
 from keyhole.apps.live.stored_sweeps import stored_sweeps
 from keyhole.errors import ArgumentError, KeyholeError
 
@@ -51,14 +50,14 @@ def serving(tmp_path_factory):
     (folder / "vit" / "preprocessor_config.json").write_text(json.dumps({"image_mean": 0.5, "image_std": 0.25}))
     write_gpt2(folder / "words", seed=3, width=4, scale=0.05)
     models = tuple(str(folder / name) for name in ("model.safetensors", "vit", "words"))
-    return Serving(folder / "store", folder / "report", models)
+    return Serving(folder / "store", models)
 
 
 @pytest.fixture(scope="module")
 def ask(serving):
     """Ask a question of the lab."""
-    with TestClient(make_app(serving), base_url=OWN) as client:
-        client.cookies.set(cookie_name(serving.port), serving.session, domain="127.0.0.1")
+    with TestClient(make_app(serving, Doorkeeper("session", 8437)), base_url=OWN) as client:
+        client.cookies.set("keyhole_session_8437", "session", domain="127.0.0.1")
         yield lambda path, **words: client.get(f"/ask/{path}", params=words).json()
 
 
@@ -190,13 +189,6 @@ def test_a_claim_is_words_of_its_own(serving):
     assert "--read-at=--store=/x" in command.words
     assert command.words[-2:] == ("--", serving.models[2])
     assert command.answered == (0, 1)
-
-
-def test_claims_are_listed(ask):
-    """Every claim is there; without a report none has a verdict."""
-    answer = ask("claims/claims")
-    assert len(answer["claims"]) == len(list_claims().claims)
-    assert not any(claim["outcome"] for claim in answer["claims"])
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,42 @@
 """The lab as a web application: pages, questions, streams of events, and long work."""
 
 import json
+import logging
 from base64 import b64decode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+import anyio
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from keyhole.apps.live.events import Streams, changes, job_events, last_event
+from keyhole.apps.live.events import changes, job_events
 from keyhole.apps.live.guard import GIVE_IMAGE, Doorkeeper, Guard
 from keyhole.apps.live.images import keep_image
 from keyhole.apps.live.jobs import Jobs
-from keyhole.apps.live.limits import UPLOADS
+from keyhole.apps.live.limits import AT_ONCE
 from keyhole.apps.live.pages import render, static_file
 from keyhole.apps.live.query import Query
-from keyhole.apps.live.queue import Turns, json_response
 from keyhole.apps.live.screens import SCREENS, Screen
-from keyhole.apps.live.settings import Serving
+from keyhole.apps.live.screens.base import Serving
 from keyhole.errors import KeyholeError
+from keyhole.files.record import to_json
 
 REFUSALS = {400: "The request could not be read, or is too long.", 404: "There is nothing at this address."}
 
 
-def make_app(serving: Serving, doorkeeper: Doorkeeper | None = None) -> Starlette:
+log = logging.getLogger("keyhole.apps.live")
+
+
+def make_app(serving: Serving, doorkeeper: Doorkeeper) -> Starlette:
     """The application of one server."""
-    keeper = doorkeeper or Doorkeeper(serving.session, serving.password, port=serving.port)
     lab = Lab(serving)
     return Starlette(
         lifespan=lab.lifespan,
@@ -47,7 +52,7 @@ def make_app(serving: Serving, doorkeeper: Doorkeeper | None = None) -> Starlett
             Route("/jobs/{number:int}/cancel", lab.cancel_job, methods=["POST"]),
             Route("/{screen}", lab.page),
         ],
-        middleware=[Middleware(Guard, doorkeeper=keeper, hosts=serving.hosts)],
+        middleware=[Middleware(Guard, doorkeeper=doorkeeper)],
         exception_handlers={HTTPException: refuse},  # type: ignore[dict-item]
     )
 
@@ -57,9 +62,8 @@ class Lab:
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
-        self._turns, self._streams = Turns(), Streams()
+        self._free = anyio.Semaphore(AT_ONCE)  # questions are computed a few at a time, in threads
         self._jobs = Jobs(serving.store / "lab-jobs")
-        self._receiving = 0  # images
         self._screens = {screen.name: screen for screen in SCREENS}
 
     @asynccontextmanager
@@ -88,14 +92,14 @@ class Lab:
         question = self._screen(request).questions.get(request.path_params["question"])
         if question is None:
             raise HTTPException(404)
-        return await self._turns.answer(partial(question, Query(request.query_params), self._serving))
+        return await self._answer(partial(question, Query(request.query_params), self._serving))
 
     async def watch(self, request: Request) -> Response:
         """An event whenever the page of a screen should ask again."""
         watched = self._screen(request).watched
         if watched is None:
             raise HTTPException(404)
-        return self._streams.respond(changes(partial(watched, self._serving)))
+        return event_stream(changes(partial(watched, self._serving)))
 
     async def begin(self, request: Request) -> Response:
         """Put the long work that a screen asks for into the queue."""
@@ -108,21 +112,16 @@ class Lab:
             wanted = command(query, self._serving)
             return self._jobs.add(wanted.title, wanted.words, answered=wanted.answered).record()
 
-        return await self._turns.answer(add)
+        return await self._answer(add)
 
     async def give_image(self, request: Request) -> Response:
-        """Keep an image, and say under which name a question may use it."""
-        if self._receiving >= UPLOADS:
-            return json_response({"refused": "The lab is receiving other images. Try again in a moment."})
-        self._receiving += 1
+        """Keep an image, and return the name under which a question may use it."""
+        given = await read_words(request)
         try:
-            given = await read_words(request)
             content = b64decode(given.get("image", ""), validate=True)
         except ValueError:
             raise HTTPException(400) from None
-        finally:
-            self._receiving -= 1
-        return await self._turns.answer(lambda: {"image": keep_image(self._serving.store, content)})
+        return await self._answer(lambda: {"image": keep_image(self._serving.store, content)})
 
     async def list_jobs(self, _request: Request) -> Response:
         """Every job, the newest first."""
@@ -134,17 +133,39 @@ class Lab:
             job = self._jobs.find(request.path_params["number"])
         except KeyholeError:
             raise HTTPException(404) from None
-        return self._streams.respond(job_events(job, last_event(request)))
+        seen = request.headers.get("last-event-id", "")  # of a browser that comes back
+        return event_stream(job_events(job, int(seen) if seen.isdecimal() and len(seen) < 10 else 0))
 
     async def cancel_job(self, request: Request) -> Response:
         """End a job."""
-        return await self._turns.answer(lambda: self._jobs.cancel(request.path_params["number"]).record())
+        return await self._answer(lambda: self._jobs.cancel(request.path_params["number"]).record())
+
+    async def _answer(self, compute: Callable[[], Mapping[str, Any]]) -> Response:
+        """The answer as JSON; a refusal is an answer too: its sentence, under the name `refused`."""
+        try:
+            async with self._free:
+                return json_response(await run_in_threadpool(compute))
+        except KeyholeError as error:
+            return json_response({"refused": str(error)})
+        except (ArithmeticError, MemoryError, RecursionError, ValueError):
+            log.exception("a question could not be answered")
+            return json_response({"refused": "The lab could not compute this. Try smaller numbers."})
 
     def _screen(self, request: Request) -> Screen:
         screen = self._screens.get(request.path_params["screen"])
         if screen is None:
             raise HTTPException(404)
         return screen
+
+
+def json_response(fields: Mapping[str, Any], status: int = 200) -> Response:
+    """Fields in the envelope that every JSON of keyhole has."""
+    return Response(to_json("lab/1", fields), status, media_type="application/json")
+
+
+def event_stream(events: AsyncIterator[str]) -> Response:
+    """A response that sends events as they come."""
+    return StreamingResponse(events, media_type="text/event-stream")
 
 
 async def read_words(request: Request) -> dict[str, str]:

@@ -10,42 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
 
 from keyhole.apps.live.jobs import Job
-from keyhole.apps.live.limits import STREAMS
 
 PAUSE = 0.25  # seconds between two looks
 ALIVE = 15.0  # seconds after which a silent stream says that it is there
 LONGEST = 256 * 1024  # bytes of a line that is sent
-
-
-class Streams:
-    """The pages that listen; no more than a limit at once."""
-
-    def __init__(self) -> None:
-        self._open = 0
-
-    def respond(self, events: AsyncIterator[str]) -> Response:
-        """The stream of these events, or a refusal where too many pages listen."""
-        if self._open >= STREAMS:
-            return Response("too many pages are listening", 503)
-        return StreamingResponse(self._counted(events), media_type="text/event-stream")
-
-    async def _counted(self, events: AsyncIterator[str]) -> AsyncIterator[str]:
-        self._open += 1
-        try:
-            async for event in events:
-                yield event
-        finally:
-            self._open -= 1
-
-
-def last_event(request: Request) -> int:
-    """The number of the last event that the browser saw; 0 where it saw none."""
-    given = request.headers.get("last-event-id") or request.query_params.get("after", "")
-    return int(given) if given.isdecimal() and len(given) < 10 else 0
 
 
 async def job_events(job: Job, after: int) -> AsyncIterator[str]:

@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
-from keyhole.figure import Axis, Figure, Row
 from keyhole.latent.inference import Problem, Settings, make_attentions, require_problem
 from keyhole.latent.models import find_model
-from keyhole.show.answer import Show
 
 LONGEST = 512  # tokens that are followed one by one
 
@@ -28,54 +25,14 @@ class Step:
     posterior: tuple[float, ...] | None  # of a latent with finitely many values
 
 
-@dataclass(frozen=True, repr=False)
-class Followed(Result):
+@dataclass(frozen=True)
+class Followed:
     """A context as it grows."""
-
-    schema: ClassVar[str] = "follow/1"
-    has_figure: ClassVar[bool] = True
 
     model: str
     seed: int
     truth: tuple[float, ...]  # what an endless context would tell, at the first query
     steps: tuple[Step, ...]
-
-    def lines(self, show: Show) -> None:
-        """Say how far each attention is from the posterior mean at the end; then a row per length."""
-        last, names = self.steps[-1], tuple(self.steps[0].answers)
-        gaps = ", ".join(f"{name} {gap:.3g}" for name, gap in last.gaps.items())
-        show.line(f"{self.model} after {last.tokens} tokens; squared distance from the posterior mean: {gaps}")
-        if show.verbose:
-            show.table(
-                dict.fromkeys(("T", "posterior mean", *names), ">"),
-                [
-                    (
-                        str(step.tokens),
-                        *(f"{answer[0]:.4f}" for answer in (step.posterior_mean, *step.answers.values())),
-                    )
-                    for step in self.steps
-                ],
-            )
-
-    def figure(self) -> Figure:
-        """The first coordinate of the posterior mean and of every answer against the length."""
-        rows: list[Row] = [
-            {"T": step.tokens, "value": value, "who": who}
-            for step in self.steps
-            for who, value in [
-                ("posterior mean", step.posterior_mean[0]),
-                *((name, answer[0]) for name, answer in step.answers.items()),
-            ]
-        ]
-        return Figure(
-            title=f"A context of the model {self.model}, token by token",
-            subtitle=f"first coordinate; the latent's own value is {self.truth[0]:.4f}",
-            kind="lines",
-            rows=tuple(rows),
-            x=Axis("T", "tokens seen"),
-            y=Axis("value", "answer"),
-            colour=Axis("who", "", "category"),
-        )
 
 
 def follow(
@@ -108,7 +65,7 @@ def follow(
         part = context.first(tokens)
         mean = np.asarray(problem.solve(part).mean)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            answers = {each.name: np.asarray(each.answer(part)) for each in made}
+            answers = {kind.name: np.asarray(kind.answer(part)) for kind in made}
         finite = problem.prototypes
         steps.append(
             Step(

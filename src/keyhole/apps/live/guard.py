@@ -13,7 +13,6 @@ Every answer carries a policy under which a page runs only scripts of this serve
 """
 
 import secrets
-from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
@@ -24,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from keyhole.apps.live.limits import BODY, UPLOAD
 
 SAFE = {"GET", "HEAD"}
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}  # the names under which a browser may ask
 GIVE_IMAGE = "/give/image"
 LARGER = {GIVE_IMAGE: UPLOAD}  # bodies that may be longer than others
 POLICY = (
@@ -40,31 +40,23 @@ HEADERS = {
 }
 
 
-def cookie_name(port: int) -> str:
-    """The name of the cookie: cookies know no ports, and another lab on this machine has its own."""
-    return f"keyhole_session_{port}"
-
-
 class Doorkeeper:
-    """The words that open the door: an address that serves once, or a password; and the cookie they are turned into."""
+    """The tokens that open the door, each once, and the session's cookie that a browser gets for one."""
 
-    def __init__(self, session: str, password: str | None = None, *, port: int) -> None:
-        self._session, self._password, self._cookie = session, password, cookie_name(port)
+    def __init__(self, session: str, port: int) -> None:
+        self._session = session
+        self._cookie = f"keyhole_session_{port}"  # cookies know no ports, and another lab on this machine has its own
         self._once: set[str] = set()
 
     def new_token(self) -> str:
-        """A word for an address: the password, or one that serves once."""
-        if self._password is not None:
-            return self._password
+        """Return a token for an address."""
         token = secrets.token_urlsafe(24)
         self._once.add(token)
         return token
 
     def accept(self, token: str) -> bool:
-        """Return whether this word opens the door; one that serves once is used up."""
-        if self._password is not None:
-            return secrets.compare_digest(token.encode(), self._password.encode())
-        known = [each for each in self._once if secrets.compare_digest(token.encode(), each.encode())]
+        """Return whether this token opens the door, and use it up."""
+        known = [one for one in self._once if secrets.compare_digest(token.encode(), one.encode())]
         self._once.difference_update(known)
         return bool(known)
 
@@ -85,8 +77,8 @@ class Doorkeeper:
 class Guard:
     """The four checks, and the headers of every answer."""
 
-    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper, hosts: Iterable[str]) -> None:
-        self._app, self._doorkeeper, self._hosts = app, doorkeeper, frozenset(hosts)
+    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper) -> None:
+        self._app, self._doorkeeper = app, doorkeeper
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on."""
@@ -109,7 +101,7 @@ class Guard:
         """The answer to who is not let in; None for who is."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if _name_of(host) not in self._hosts:
+        if _name_of(host) not in LOOPBACK:
             return PlainTextResponse(f"This server does not answer to the host {host[:80]!r}.\n", 400)
         if not self._doorkeeper.knows(headers.get("cookie", "")):
             return self._at_the_door(scope)

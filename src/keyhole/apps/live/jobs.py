@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Condition, Thread
 from typing import Any, Literal
 
-from keyhole.apps.live.limits import JOB_MEMORY, JOB_SECONDS, WAITING
+from keyhole.apps.live.limits import JOB_MEMORY, JOB_SECONDS
 from keyhole.errors import ArgumentError
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -64,8 +64,6 @@ class Jobs:
         `answered` are the exit codes of an answer: that of `prove` is 1 where a wrong word was found.
         """
         with self._changed:
-            if len(self._queue) >= WAITING:
-                raise ArgumentError(f"{WAITING} jobs are waiting already. Wait for one to end, or cancel one.")
             self._folder.mkdir(parents=True, exist_ok=True)
             self._count += 1
             name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{self._count}.log"
@@ -103,7 +101,9 @@ class Jobs:
                 job.state, job.ended = "cancelled", time.time()
             elif job.state == "running":
                 job.state = "cancelled"
-                _interrupt(job)
+                if job.process is not None:  # Ctrl-C; what does not end by that is killed
+                    _signal(job.process, signal.SIGINT)
+                    Thread(target=_end_group, args=(job.process, PATIENCE), daemon=True).start()
             self._changed.notify_all()
         return job
 
@@ -185,14 +185,6 @@ def _limit_memory(process: int, most: int) -> None:
         resource.prlimit(process, resource.RLIMIT_DATA, (most, most))
     except (ImportError, AttributeError, OSError, ValueError):  # also a process that has ended already
         return
-
-
-def _interrupt(job: Job) -> None:
-    """Ctrl-C for the job's process group; what does not end by that is killed."""
-    process = job.process
-    if process is not None:
-        _signal(process, signal.SIGINT)
-        Thread(target=_end_group, args=(process, PATIENCE), daemon=True).start()
 
 
 def _end_group(process: subprocess.Popen[bytes], seconds: float) -> None:

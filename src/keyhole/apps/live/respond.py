@@ -2,27 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from keyhole.api.compile import Compiled
-from keyhole.api.result import Result
 from keyhole.attention import dense, evaluate
 from keyhole.errors import ArgumentError
-from keyhole.figure import Axis, Figure, Row
-from keyhole.show.answer import Show
-from keyhole.show.terminal import abbreviate
-
-LONGEST = 2**16  # positions whose attention is listed one by one
 
 
-@dataclass(frozen=True, repr=False)
-class Response(Result):
+@dataclass(frozen=True)
+class Response:
     """The output of a compiled layer on one input."""
-
-    schema: ClassVar[str] = "response/1"
-    has_figure: ClassVar[bool] = True
 
     function: str
     context: int
@@ -35,34 +25,6 @@ class Response(Result):
     attention: tuple[tuple[float, ...], ...]  # a row per head: the share of every position; [CLS] has the rest
     cls_attention: tuple[float, ...]  # the share of [CLS], by head
 
-    @property
-    def said(self) -> str:
-        """The output beside its threshold."""
-        side = "above" if self.answer else "below"
-        return f"output {self.output:.4g}, {side} {self.threshold:g}: the layer says {int(self.answer)}"
-
-    def lines(self, show: Show) -> None:
-        """Say the input, the output and the function's own value."""
-        show.line(f"{self.said}, and {abbreviate(self.function, 60)} is {int(self.truth)}")
-        show.line(f"positions with a 1: {abbreviate(', '.join(map(str, self.ones)) or 'none', 60)}")
-
-    def figure(self) -> Figure:
-        """The attention of every head over the positions."""
-        rows: tuple[Row, ...] = tuple(
-            {"position": place, "attention": share, "head": f"head {h + 1}"}
-            for h, shares in enumerate(self.attention)
-            for place, share in enumerate(shares)
-        )
-        return Figure(
-            title="Attention of [CLS] on one input",
-            subtitle=f"{abbreviate(self.function, 60)}, T = {self.context}; {self.said}",
-            kind="points",
-            rows=rows,
-            x=Axis("position", "position"),
-            y=Axis("attention", "share of the attention"),
-            colour=Axis("head", "", "category"),
-        )
-
 
 def respond(compiled: Compiled, ones: Sequence[int]) -> Response:
     """The attention and the output of a compiled layer on the input that holds a 1 at these positions and 0 elsewhere.
@@ -73,10 +35,6 @@ def respond(compiled: Compiled, ones: Sequence[int]) -> Response:
     (True, True)
     """
     plan = compiled.plan
-    if plan.context > LONGEST:
-        raise ArgumentError(
-            f"The attention of {plan.context:,} positions was asked for; compile at a context of at most {LONGEST:,}."
-        )
     places = sorted({int(place) for place in ones})
     if places and not 0 <= places[0] <= places[-1] < plan.context:
         raise ArgumentError(

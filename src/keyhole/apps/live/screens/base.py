@@ -1,15 +1,23 @@
 """A screen: its name, its words, and the questions its page asks. A new screen is one file here and one script."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from keyhole.apps.live.limits import SPARSITY
 from keyhole.apps.live.query import Query
-from keyhole.apps.live.settings import Serving
 from keyhole.boolean import read_function
 from keyhole.errors import ArgumentError
-from keyhole.figure import Figure
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What the server may read. The browser cannot change it."""
+
+    store: Path  # the folder of the runs
+    models: tuple[str, ...] = ()  # checkpoints: folders, files, or names of packaged models
+
 
 Answer = Mapping[str, Any]
 Question = Callable[[Query, Serving], Answer]
@@ -34,11 +42,6 @@ class Screen:
     questions: Mapping[str, Question]  # by the name under which its script asks
     commands: Mapping[str, Callable[[Query, Serving], Command]] = field(default_factory=dict)  # long work it can start
     watched: Callable[[Serving], Any] | None = None  # a value that changes when the page should ask again
-
-
-def figure_record(figure: Figure) -> dict[str, Any]:
-    """A figure as plain values, which the page draws."""
-    return asdict(figure)
 
 
 def require_small(task: str) -> int:

@@ -1,5 +1,6 @@
 """Infer a latent: tokens come one by one; the exact posterior stands beside each kind of attention."""
 
+from dataclasses import asdict
 from typing import TypedDict
 
 import numpy as np
@@ -8,8 +9,7 @@ from keyhole.api.infer import infer
 from keyhole.apps.live.follow import follow
 from keyhole.apps.live.limits import TOKENS
 from keyhole.apps.live.query import Query
-from keyhole.apps.live.screens.base import Answer, Screen, figure_record
-from keyhole.apps.live.settings import Serving
+from keyhole.apps.live.screens.base import Answer, Screen, Serving
 from keyhole.latent import GaussianLocation, model_names
 from keyhole.latent.inference import Problem, Settings, read_settings
 
@@ -20,14 +20,14 @@ SIZES = (4, 8, 16, 32, 64, 128)
 def context(query: Query, _serving: Serving) -> Answer:
     """One context, followed token by token."""
     model, options, seed = _settings(query)
-    return follow(model, query.whole("length", 1, TOKENS, 24), seed=seed, **options).record()
+    return asdict(follow(model, query.whole("length", 1, TOKENS, 24), seed=seed, **options))
 
 
 def errors(query: Query, _serving: Serving) -> Answer:
     """The squared distance of each attention from the posterior mean against the length."""
     model, options, seed = _settings(query)
     measured = infer(model, SIZES, repeats=REPEATS, seed=seed, **options)
-    return {"figure": figure_record(measured.figure()), "repeats": REPEATS}
+    return {"figure": asdict(measured.figure()), "repeats": REPEATS}
 
 
 class Options(TypedDict, total=False):

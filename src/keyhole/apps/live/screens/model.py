@@ -13,8 +13,7 @@ from keyhole.apps.heads.model_source import open_checkpoint
 from keyhole.apps.live.images import image_folder
 from keyhole.apps.live.limits import CLAIM, LENGTHS, TEXT
 from keyhole.apps.live.query import Query
-from keyhole.apps.live.screens.base import Answer, Command, Screen
-from keyhole.apps.live.settings import Serving
+from keyhole.apps.live.screens.base import Answer, Command, Screen, Serving
 from keyhole.checkpoints import Vocabulary, read_vocabulary
 from keyhole.errors import ArgumentError
 

@@ -1,11 +1,11 @@
 """How much data: the sweeps of the store, live while they run, and a form that starts one."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from keyhole.apps.live.limits import FORMULA, TRAINING
 from keyhole.apps.live.query import Query
-from keyhole.apps.live.screens.base import Answer, Command, Screen, figure_record, require_small
-from keyhole.apps.live.settings import Serving
+from keyhole.apps.live.screens.base import Answer, Command, Screen, Serving, require_small
 from keyhole.apps.live.stored_sweeps import stored_sweeps, sweeps_figure
 from keyhole.errors import ArgumentError, OutputError, StoreError
 from keyhole.files.record import record_of
@@ -29,7 +29,7 @@ def sweeps(_query: Query, serving: Serving) -> Answer:
         return {"sweeps": [], "runs": 0, "figure": None, "remark": str(error)}
     answer = {"sweeps": record_of(found), "runs": sum(each.runs for each in found)}
     try:
-        return {**answer, "figure": figure_record(sweeps_figure(found)), "remark": ""}
+        return {**answer, "figure": asdict(sweeps_figure(found)), "remark": ""}
     except OutputError as error:
         return {**answer, "figure": None, "remark": str(error)}
 
@@ -44,18 +44,8 @@ def start(query: Query, serving: Serving) -> Command:
     learner = query.choice("learner", LEARNERS, "transformer")
     budget = query.whole("budget", 4, TRAINING["budget"], 40)
     lengths = ",".join(str(context) for context in sorted(set(contexts)))
-    words = [
-        "learn",
-        "--context",
-        lengths,
-        "--learner",
-        learner,
-        "--budget",
-        str(budget),
-        "--store",
-        str(serving.store),
-    ]
-    return Command(f"{task} by {learner}, T = {lengths}", (*words, "--", task))
+    words = f"learn --context {lengths} --learner {learner} --budget {budget}".split()
+    return Command(f"{task} by {learner}, T = {lengths}", (*words, "--store", str(serving.store), "--", task))
 
 
 def watched(serving: Serving) -> Mapping[str, object]:

@@ -6,8 +6,7 @@ from keyhole.api.prove import Effort, prove
 from keyhole.api.stored_run import read_run
 from keyhole.apps.live.limits import FORMULA, TRAINING
 from keyhole.apps.live.query import Query
-from keyhole.apps.live.screens.base import Answer, Command, Screen, require_small
-from keyhole.apps.live.settings import Serving
+from keyhole.apps.live.screens.base import Answer, Command, Screen, Serving, require_small
 from keyhole.errors import ArgumentError
 
 IDENTITY = re.compile(r"[0-9a-f]{12,64}")
@@ -24,23 +23,9 @@ def start(query: Query, serving: Serving) -> Command:
     samples = query.whole("samples", 1, TRAINING["samples"], 300)
     seed = query.whole("seed", 0, 10**6, 0)
     preset = query.choice("preset", PRESETS, "default")
-    words = [
-        "train",
-        "--context",
-        str(context),
-        "--samples",
-        str(samples),
-        "--seed",
-        str(seed),
-        "--learner",
-        f"transformer:{preset}",
-        "--set",
-        f"every={EVERY}",
-        "--frames",
-    ]
-    return Command(
-        f"{task}, T = {context}, m = {samples}, seed {seed}", (*words, "--store", str(serving.store), "--", task)
-    )
+    words = f"train --context {context} --samples {samples} --seed {seed} --learner transformer:{preset}".split()
+    words += ["--set", f"every={EVERY}", "--frames", "--store", str(serving.store), "--", task]
+    return Command(f"{task}, T = {context}, m = {samples}, seed {seed}", tuple(words))
 
 
 def certificate(query: Query, serving: Serving) -> Answer:

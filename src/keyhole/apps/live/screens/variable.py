@@ -1,5 +1,6 @@
 """Create a variable: a formula, the head that computes it, its proof, its norms and its bound."""
 
+from dataclasses import asdict
 from functools import lru_cache
 
 from keyhole.api.bound import bound
@@ -9,8 +10,7 @@ from keyhole.api.describe import Description, describe
 from keyhole.apps.live.limits import CONTEXT, FORMULA, SAMPLES, SPARSITY
 from keyhole.apps.live.query import Query
 from keyhole.apps.live.respond import respond
-from keyhole.apps.live.screens.base import Answer, Screen
-from keyhole.apps.live.settings import Serving
+from keyhole.apps.live.screens.base import Answer, Screen, Serving
 from keyhole.boolean import SparseFunction
 from keyhole.boolean import read_function as read_formula
 from keyhole.bounds.finite import information_floor
@@ -36,7 +36,7 @@ def variable(query: Query, _serving: Serving) -> Answer:
 
 def response(query: Query, _serving: Serving) -> Answer:
     """Where the heads look on one input, and what comes out."""
-    return respond(_compiled(query)[0], query.places("ones", CONTEXT)).record()
+    return asdict(respond(_compiled(query)[0], query.places("ones", CONTEXT)))
 
 
 def _compiled(query: Query) -> tuple[Compiled, int]:
