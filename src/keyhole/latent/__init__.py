@@ -1,8 +1,7 @@
 """Exchangeable models with a latent per sequence: exact posteriors, and attention judged as their estimator.
 
 `models` holds the latent models and their registry, `kernels` attention as a kernel estimator, `inference` measures it
-against their posterior means, `exchangeability` tests sequences and representations, and `masking` has what
-pretraining can teach.
+against their posterior means, and `exchangeability` tests sequences.
 """
 
 from keyhole.latent.exchangeability import compare_representations as compare_representations

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.apps.pretrain.latent_heads import LatentHead, PrototypeHead, SinkHead, minimise, prototype_loss
+from keyhole.apps.pretrain.masked import excess_divergence, parameters_of, population_table
+from keyhole.apps.pretrain.sinks import polya_table
 from keyhole.errors import ArgumentError
-from keyhole.latent.masking import excess_divergence, parameters_of, population_table
-from keyhole.latent.masking.sinks import polya_table
 from keyhole.latent.models import FiniteModel, Polya
 
 SMALL = FiniteModel(np.array([[0.4, 0.1], [0.3, 0.15], [0.2, 0.3], [0.1, 0.45]]), np.array([0.6, 0.4]))

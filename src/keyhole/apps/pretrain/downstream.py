@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.pretrain.latent_heads import minimise, softmax
-from keyhole.arrays import Float
-from keyhole.errors import ArgumentError
-from keyhole.latent.masking import (
+from keyhole.apps.pretrain.condition import (
     block_law,
     condition_numbers,
     linear_head,
     require_downstream,
-    require_few_counts,
     transfer_bound,
 )
+from keyhole.apps.pretrain.latent_heads import minimise, softmax
+from keyhole.apps.pretrain.masked import require_few_counts
+from keyhole.arrays import Float
+from keyhole.errors import ArgumentError
 from keyhole.latent.models import FiniteModel, count_vectors, letter_counts
 
 PENALTY = 1e-6  # on the scores of a network trained on labels alone

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from keyhole.apps.pretrain.latent_heads import minimise
+from keyhole.apps.pretrain.masked import require_mask
 from keyhole.apps.pretrain.tasks import Outcome, PretrainingTask, samples_of
 from keyhole.arrays import Float
-from keyhole.latent.masking import require_mask
 from keyhole.latent.models import SphereProcess
 from keyhole.sweeps.runs import RunSpec
 from keyhole.training.learners import Method

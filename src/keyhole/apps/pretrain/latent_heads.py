@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import minimize
 
+from keyhole.apps.pretrain.masked import MaskedTable, masked_loss, unpack
+from keyhole.apps.pretrain.sinks import sink_loss
 from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
-from keyhole.latent.masking import MaskedTable, masked_loss, sink_loss, unpack
 from keyhole.latent.models import FiniteModel
 from keyhole.training.learners import Method
 

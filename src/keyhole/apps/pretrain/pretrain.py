@@ -8,7 +8,15 @@ from math import inf
 
 import numpy as np
 
+from keyhole.apps.pretrain.condition import (
+    block_law,
+    canonical_correlations,
+    condition_numbers,
+    estimate_least_correlation,
+    require_downstream,
+)
 from keyhole.apps.pretrain.latent_heads import LatentHead, SinkHead
+from keyhole.apps.pretrain.masked import fisher_spectrum, require_few_counts, require_few_pairs, require_mask
 from keyhole.apps.pretrain.pretraining import Conditioning, Learned, Pretraining, RecoveredSink
 from keyhole.apps.pretrain.tasks import (
     Cell,
@@ -21,17 +29,6 @@ from keyhole.apps.pretrain.tasks import (
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
 from keyhole.latent.inference import require_problem
-from keyhole.latent.masking import (
-    block_law,
-    canonical_correlations,
-    condition_numbers,
-    estimate_least_correlation,
-    fisher_spectrum,
-    require_downstream,
-    require_few_counts,
-    require_few_pairs,
-    require_mask,
-)
 from keyhole.latent.models import BetaBernoulli, FiniteModel, GaussianLocation, GaussianMixture, Polya, find_model
 from keyhole.progress import Watch, ignore
 from keyhole.sweeps import Execution

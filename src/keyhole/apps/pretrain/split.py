@@ -12,8 +12,8 @@ from typing import cast
 import numpy as np
 
 from keyhole.apps.pretrain.latent_heads import LatentHead, Minimum, minimise
+from keyhole.apps.pretrain.masked import MaskedTable, draw_table, masked_loss, parameters_of, population_table
 from keyhole.apps.pretrain.tasks import FiniteTask, Outcome, entropy_of_blocks, samples_of
-from keyhole.latent.masking import MaskedTable, draw_table, masked_loss, parameters_of, population_table
 from keyhole.latent.models import FiniteModel
 from keyhole.sweeps.runs import RunSpec
 

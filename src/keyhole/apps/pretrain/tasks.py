@@ -13,13 +13,12 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from keyhole.apps.pretrain.condition import block_law
 from keyhole.apps.pretrain.downstream import block_representation, transfer
 from keyhole.apps.pretrain.latent_heads import LatentHead, PrototypeHead, SinkHead, minimise
-from keyhole.errors import ArgumentError
-from keyhole.latent.masking import (
+from keyhole.apps.pretrain.masked import (
     MaskedTable,
     PooledSquares,
-    block_law,
     draw_table,
     excess_divergence,
     masked_loss,
@@ -28,8 +27,9 @@ from keyhole.latent.masking import (
     pooled_risk,
     population_table,
     require_mask,
-    sink_standard_error,
 )
+from keyhole.apps.pretrain.sinks import sink_standard_error
+from keyhole.errors import ArgumentError
 from keyhole.latent.models import FiniteModel, GaussianLocation, Polya
 from keyhole.progress import Watch, ignore
 from keyhole.sweeps import Execution

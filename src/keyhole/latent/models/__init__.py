@@ -6,6 +6,7 @@ from pkgutil import iter_modules
 from keyhole.latent.models.base import Draw as Draw
 from keyhole.latent.models.base import Sampler as Sampler
 from keyhole.latent.models.base import letter_counts as letter_counts
+from keyhole.latent.models.base import sum_zero_basis as sum_zero_basis
 from keyhole.latent.models.conjugate import BetaBernoulli as BetaBernoulli
 from keyhole.latent.models.conjugate import GaussianLocation as GaussianLocation
 from keyhole.latent.models.conjugate import Polya as Polya
@@ -13,6 +14,7 @@ from keyhole.latent.models.finite import FiniteLatent as FiniteLatent
 from keyhole.latent.models.finite import FiniteModel as FiniteModel
 from keyhole.latent.models.finite import count_vectors as count_vectors
 from keyhole.latent.models.finite import counts_of as counts_of
+from keyhole.latent.models.finite import log_multinomials as log_multinomials
 from keyhole.latent.models.linear import LinearRegression as LinearRegression
 from keyhole.latent.models.mixture import GaussianMixture as GaussianMixture
 from keyhole.latent.models.not_exchangeable import MarkovChain as MarkovChain

@@ -15,7 +15,7 @@ from keyhole.apps.ledger.pretraining import (
     trained_networks,
 )
 from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, mean_of, rises
-from keyhole.latent.masking import PooledSquares, pooled_excess
+from keyhole.apps.pretrain.masked import PooledSquares, pooled_excess
 
 RNG = np.random.default_rng(0)
 

@@ -14,10 +14,10 @@ import numpy as np
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_groups, mean_of, rises, seeds
 from keyhole.apps.ledger.verdict import verdict_of
+from keyhole.apps.pretrain.condition import condition_numbers, linear_head
 from keyhole.apps.pretrain.latent_heads import LatentHead, PrototypeHead
 from keyhole.apps.pretrain.tasks import TransferTask, numbers_of
 from keyhole.figure import Axis, line_figure
-from keyhole.latent.masking import condition_numbers, linear_head
 from keyhole.latent.models import FiniteModel
 from keyhole.papers import ZHANG_2022
 

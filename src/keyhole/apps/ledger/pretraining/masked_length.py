@@ -10,9 +10,9 @@ from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.pretraining.keeping_runs import NORMAL, fitted_slope, make_groups, mean_of, seeds
 from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.apps.pretrain.latent_heads import LatentHead
+from keyhole.apps.pretrain.masked import fisher_spectrum
 from keyhole.apps.pretrain.tasks import MaskedLetters, numbers_of
 from keyhole.figure import Axis, line_figure
-from keyhole.latent.masking import fisher_spectrum
 from keyhole.papers import ZHANG_2022
 
 CLAIM = Claim(

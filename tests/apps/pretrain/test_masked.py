@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.errors import ArgumentError
-from keyhole.latent.masking import (
+from keyhole.apps.pretrain.masked import (
     draw_table,
     excess_divergence,
     fisher_spectrum,
@@ -16,6 +15,7 @@ from keyhole.latent.masking import (
     parameters_of,
     population_table,
 )
+from keyhole.errors import ArgumentError
 from keyhole.latent.models import FiniteModel
 
 SMALL = FiniteModel(np.array([[0.4, 0.1], [0.3, 0.15], [0.2, 0.3], [0.1, 0.45]]), np.array([0.6, 0.4]))

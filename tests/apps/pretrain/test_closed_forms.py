@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from keyhole.apps.pretrain.masked import PooledSquares, pooled_excess, pooled_risk
+from keyhole.apps.pretrain.sinks import polya_table, sink_loss, sink_standard_error
 from keyhole.errors import ArgumentError
-from keyhole.latent.masking import PooledSquares, pooled_excess, pooled_risk, sink_loss, sink_standard_error
-from keyhole.latent.masking.sinks import polya_table
 from keyhole.latent.models import GaussianLocation, Polya
 
 MODEL = PooledSquares()

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float
-from keyhole.latent.models.conjugate import GaussianLocation, Polya
-from keyhole.latent.models.finite import count_vectors, log_multinomials
+from keyhole.latent.models import GaussianLocation, Polya, count_vectors, log_multinomials
 
 Table = tuple[Float[Any, "K V"], Float[Any, "K V"], Float[Any, "K"]]  # sums of context, targets, weights
 

@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.apps.pretrain.masked import require_few_counts
 from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
-from keyhole.latent.masking.masked import require_few_counts
-from keyhole.latent.models.base import Probabilities, Rng, sum_zero_basis
-from keyhole.latent.models.finite import FiniteLatent, FiniteModel, count_vectors, log_multinomials
+from keyhole.latent.models import FiniteLatent, FiniteModel, count_vectors, log_multinomials, sum_zero_basis
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -171,15 +170,6 @@ def transfer_bound(condition: float, pretext_error: float) -> float:
     return condition**2 * pretext_error if pretext_error else 0.0
 
 
-def log_loss_bound(condition: float, divergence: float) -> float:
-    """The same from the excess log loss of pretraining: 2κ² E KL(Aπ ‖ ĝ), where κ may be `ConditionNumbers.column`.
-
-    Proof      ‖ĝ − Aπ‖₂ ≤ ‖ĝ − Aπ‖₁ ≤ √(2 KL), Pinsker's inequality; ‖We‖ ≤ max column norm · ‖e‖₁.
-    Source     Pinsker's inequality is textbook.
-    """
-    return 2 * condition**2 * divergence if divergence else 0.0
-
-
 def require_downstream(task: Float[Any, "..."], m: int) -> None:
     """Refuse a downstream task of another number of latent values, and one that no posterior moves."""
     if task.ndim != 2 or task.shape[1] != m or not bool(np.all(np.isfinite(task))):
@@ -226,7 +216,7 @@ def canonical_correlations(model: FiniteModel, block: int) -> tuple[float, ...]:
     return tuple(map(float, full))
 
 
-def estimate_least_correlation(model: FiniteLatent, block: int, *, draws: int = 20_000, rng: Rng = 0) -> Estimate:
+def estimate_least_correlation(model: FiniteLatent, block: int, *, draws: int = 20_000, rng: int = 0) -> Estimate:
     """s_m of a block of any tokens, real vectors included, from drawn blocks, with a 95% interval.
 
     Statement  s_k² are the eigenvalues of M = E[w wᵀ], w_z = π_z(block)/√p_z. For every unit vector g, gᵀMg ≥ s_m².
@@ -241,7 +231,7 @@ def estimate_least_correlation(model: FiniteLatent, block: int, *, draws: int = 
         raise ArgumentError(f"{draws} draws were asked for; an interval takes at least {FEWEST}.")
     if block < 1:
         raise ArgumentError(f"A mask of {block} tokens was asked for; mask at least 1.")
-    posterior: Probabilities = model.posterior(model.sample(draws, block, rng).tokens)
+    posterior = model.posterior(model.sample(draws, block, rng).tokens)
     rows = posterior[:, model.prior > 0] / np.sqrt(model.prior[model.prior > 0])
     half = draws // 2
     squares = np.concatenate([_squares(rows[:half], rows[half:]), _squares(rows[half:], rows[:half])])

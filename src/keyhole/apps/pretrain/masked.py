@@ -17,8 +17,7 @@ import numpy as np
 
 from keyhole.arrays import Float, Int
 from keyhole.errors import ArgumentError
-from keyhole.latent.models.base import Letters, letter_counts
-from keyhole.latent.models.finite import FiniteModel, count_vectors, log_multinomials
+from keyhole.latent.models import FiniteModel, count_vectors, letter_counts, log_multinomials
 
 MOST_CELLS = 1_000_000  # of a table over contexts and blocks
 LEFT_OUT = 1e-13  # the probability of the pairs that are left out of a table
@@ -101,7 +100,7 @@ def population_table(model: FiniteModel, length: int, block: int = 1) -> MaskedT
     return _table(contexts[kept], blocks[kept], weights[kept])
 
 
-def draw_table(tokens: Letters, letters: int, block: int = 1) -> MaskedTable:
+def draw_table(tokens: Int[Any, "n T"], letters: int, block: int = 1) -> MaskedTable:
     """The table of a sample of sequences whose last `block` tokens are masked; equal pairs are counted together.
 
     Which tokens are masked does not matter where tokens are exchangeable.
