@@ -103,8 +103,8 @@ def test_a_claim_touches_two_files(library):
     text = text.replace("import tempfile\n", "").replace(", register, reproduce", "")
     own = library / "apps" / "ledger" / "representation" / "softmax_pairs.py"
     own.write_text(f"{text}\n\nEXPERIMENTS = (Experiment(CLAIM, measure),)\n")
-    group = own.with_name("__init__.py")
-    edit(group, "    *joined.EXPERIMENTS,\n", "    *joined.EXPERIMENTS,\n    *softmax_pairs.EXPERIMENTS,\n")
-    edit(group, "    sharpness,\n", "    sharpness,\n    softmax_pairs,\n")
+    listed = library / "apps" / "ledger" / "ledger.py"
+    edit(listed, "joined, normalisers, one_head\n", "joined, normalisers, one_head, softmax_pairs\n")
+    edit(listed, "*(joined, normalisers, ", "*(softmax_pairs, joined, normalisers, ")
     assert "holds" in ask(library, "reproduce", "--only", "softmax-pairs", "--out", "report", "--workers", "1")
-    assert touched(library) == {"apps/ledger/representation/softmax_pairs.py", "apps/ledger/representation/__init__.py"}
+    assert touched(library) == {"apps/ledger/representation/softmax_pairs.py", "apps/ledger/ledger.py"}

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from keyhole.apps.ledger import kept_runs
 from keyhole.apps.ledger.training import certified_runs as settled
-from keyhole.apps.ledger.training import conjunctions, grokking, parity, sparse_heads, sweeps
+from keyhole.apps.ledger.training import conjunctions, parity, sparse_heads
 
 SPEC = spec_from_file_location("tune", Path(__file__).parent.parent / "bench" / "tune.py")
 tune = module_from_spec(SPEC)
@@ -39,7 +40,7 @@ def test_ties_of_parities_go_to_the_quicker():
 def test_tuning_contexts_and_seeds_are_not_reported():
     """No claim is measured at a context of the tuning, and the seeds of claims at their usual seed are others."""
     tuned = {tune.CONJUNCTION_CONTEXT, tune.PARITY_CONTEXT, tune.PROOF_CONTEXT}
-    contexts = {grokking.CONTEXT, sparse_heads.CONTEXT}
+    contexts = {parity.CONTEXT, sparse_heads.CONTEXT}
     for scale in ("quick", "paper"):
         contexts |= {
             *conjunctions.LONG[scale],
@@ -49,7 +50,7 @@ def test_tuning_contexts_and_seeds_are_not_reported():
             *settled.REPORTED[scale],
         }
     assert not tuned & contexts
-    assert 2 * sweeps.FIRST_SEED < tune.FIRST_SEED
+    assert 2 * kept_runs.FIRST_SEED < tune.FIRST_SEED
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from keyhole.apps.ledger.ledger import LIBRARY
 from keyhole.apps.ledger.reproduction import reproduce
-from keyhole.apps.ledger.shipped import shipped_findings, shipped_folder
+from keyhole.apps.ledger.stored_finding import shipped_findings, shipped_folder
 
 KNOWN = {experiment.claim.id for experiment in LIBRARY}
 

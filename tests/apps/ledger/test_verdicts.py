@@ -6,17 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from keyhole.apps.ledger.generalization import bound_growth, bound_rivals, bound_shape, floor, theorem_l, theorem_t
-from keyhole.apps.ledger.latent import (
-    attention_conditional_mean,
-    exchangeability,
-    exchangeability_tests,
-    inference_rates,
-    posterior_contraction,
-)
-from keyhole.apps.ledger.ledger import CHECKPOINTS, LIBRARY, PRETRAINING, TRAINING, find
-from keyhole.apps.ledger.representation import constructions as representation
-from keyhole.apps.ledger.representation import joined, one_head, sharpness, softmax_smoothness
+from keyhole.apps.ledger import ledger
+from keyhole.apps.ledger.generalization import bounds, complexity, floor
+from keyhole.apps.ledger.latent import conditional_mean, exchangeability, posterior
+from keyhole.apps.ledger.ledger import find
+from keyhole.apps.ledger.representation import constructions, joined, normalisers, one_head
 from keyhole.attention.normalisers import Entmax15, Softmax
 from keyhole.latent.exchangeability.balance import balance_p_value
 from keyhole.latent.exchangeability.extendibility import extendibility_test
@@ -28,8 +22,7 @@ from keyhole.latent.models.not_exchangeable import MarkovChain
 
 pytestmark = pytest.mark.slow
 
-APART = (*TRAINING, *PRETRAINING, *CHECKPOINTS)  # which have tests of their own
-COMPUTED = [experiment for experiment in LIBRARY if experiment not in APART]
+COMPUTED = [experiment for module in ledger.COMPUTED for experiment in module.EXPERIMENTS]
 
 
 LONG = {"exchangeability-tests"}  # thousands of data sets
@@ -74,8 +67,8 @@ def bent(plans):
 
 
 BREAKS = {
-    "softmax-smoothness: a smaller constant": (softmax_smoothness, "softmax_move", lambda by: 1.9 * math.tanh(by / 2)),
-    "softmax-smoothness: a larger constant": (softmax_smoothness, "softmax_move", lambda by: 2.1 * math.tanh(by / 2)),
+    "softmax-smoothness: a smaller constant": (normalisers, "softmax_move", lambda by: 1.9 * math.tanh(by / 2)),
+    "softmax-smoothness: a larger constant": (normalisers, "softmax_move", lambda by: 2.1 * math.tanh(by / 2)),
     "softmax-smoothness: a steeper softmax": (Softmax, "weigh", weaker_softmax),
     "normaliser-constants: a steeper softmax": (Softmax, "weigh", weaker_softmax),
     "normaliser-constants: entmax promised flat": (Entmax15, "best", lambda _self, _tokens: 1.0),
@@ -85,43 +78,43 @@ BREAKS = {
     "head-influence: a larger bound": (one_head, "influence_bound", lambda: 1.1 * 8 / 3),
     "head-parity: a smaller bound": (one_head, "parity_bound", lambda bits: 0.9 * 2.0 ** (1 - bits)),
     "head-parity: a larger bound": (one_head, "parity_bound", lambda bits: 1.1 * 2.0 ** (1 - bits)),
-    "sharpness: a bent read-out": (sharpness, "pair_plans", bent(sharpness.pair_plans)),
-    "sharpness: a higher floor": (sharpness, "logit_range_floor", lambda *_args: 100.0),
-    "representation: a bent read-out": (representation, "pair_plans", bent(representation.pair_plans)),
-    "representation: another formula": (representation, "compiled_path_inf", lambda s, _leak, **_kind: 2.0**s),
+    "sharpness: a bent read-out": (constructions, "pair_plans", bent(constructions.pair_plans)),
+    "sharpness: a higher floor": (constructions, "logit_range_floor", lambda *_args: 100.0),
+    "representation: a bent read-out": (constructions, "pair_plans", bent(constructions.pair_plans)),
+    "representation: another formula": (constructions, "compiled_path_inf", lambda s, _leak, **_kind: 2.0**s),
     "bound-growth: faster in T": (
-        bound_growth,
+        bounds,
         "pair_construction",
         lambda kind, context, s: replace(
             (profile := ORIGINAL_PAIR(kind, context, s)), path_inf=profile.path_inf * math.log(context)
         ),
     ),
     "bound-rivals: a rival tightened": (
-        bound_rivals,
+        bounds,
         "RECALLED_CONSTANTS",
         replace(
-            bound_rivals.RECALLED_CONSTANTS,
-            complexity=lambda profile, m: bound_rivals.SCALAR.complexity(replace(profile, normaliser_constant=0.5), m),
+            bounds.RECALLED_CONSTANTS,
+            complexity=lambda profile, m: bounds.SCALAR.complexity(replace(profile, normaliser_constant=0.5), m),
         ),
     ),
     "bound-rivals: a rival with our norm": (
-        bound_rivals,
+        bounds,
         "with_larger_columns",
         lambda profile, _factor: ORIGINAL_COLUMNS(profile, 0.1),
     ),
-    "bound-shape: a dimension that counts": (bound_shape, "capacity", lambda depth, dimension: 9.0**depth * dimension),
-    "bound-shape: a spread that costs more": (bound_shape, "spread_price", lambda spread: math.exp(2 * spread)),
+    "bound-shape: a dimension that counts": (bounds, "capacity", lambda depth, dimension: 9.0**depth * dimension),
+    "bound-shape: a spread that costs more": (bounds, "spread_price", lambda spread: math.exp(2 * spread)),
     "joined: a larger path norm": (joined, "joined_samples", lambda T, _s, **_rest: 5e6 * math.log(T)),
     "joined: a member outside the class": (joined, "compiled_path_inf", lambda _s, _leak: 20.0),
-    "joined: a bent read-out": (representation, "pair_plans", bent(representation.pair_plans)),
+    "joined: a bent read-out": (constructions, "pair_plans", bent(constructions.pair_plans)),
     "theorem-t: weights that sum to more than one": (Softmax, "weigh", lambda _self, scores, _xp: np.exp(scores / 30)),
-    "theorem-t: a smaller rate": (theorem_t, "one_position_rate", lambda T, m: math.sqrt(math.log(2 * T + 2) / m)),
+    "theorem-t: a smaller rate": (complexity, "one_position_rate", lambda T, m: math.sqrt(math.log(2 * T + 2) / m)),
     "theorem-l: a third of the bound": (
-        theorem_l,
+        complexity,
         "product_law_lists",
         lambda *given: ORIGINAL_LISTS(*given)._replace(value=0.35 * ORIGINAL_LISTS(*given).value),
     ),
-    "theorem-l: a higher floor": (theorem_l, "tabulated_floor", lambda *_args: 1.0),
+    "theorem-l: a higher floor": (complexity, "tabulated_floor", lambda *_args: 1.0),
     "exchangeability: a smaller bound": (
         exchangeability,
         "finite_de_finetti_bound",
@@ -134,14 +127,14 @@ BREAKS = {
     ),
     "exchangeability: another eigenvalue": (exchangeability, "pair_eigenvalue", lambda T: -1 / T**2),
     "exchangeability-tests: a dependent null": (
-        exchangeability_tests,
+        exchangeability,
         "NULLS",
-        {"a chain": (exchangeability_tests.order, MarkovChain(4, 0.1), 20, 12)},
+        {"a chain": (exchangeability.order, MarkovChain(4, 0.1), 20, 12)},
     ),
     "exchangeability-tests: a lower ceiling": (
-        exchangeability_tests,
+        exchangeability,
         "NULLS",
-        {"independent": (lower_ceiling, exchangeability_tests.INDEPENDENT, 100, 8)},
+        {"independent": (lower_ceiling, exchangeability.INDEPENDENT, 100, 8)},
     ),
     "sufficiency: a rounded posterior": (
         FiniteModel,
@@ -164,56 +157,56 @@ BREAKS = {
         "posterior",
         lambda self, tokens: FiniteLatent.posterior(self, tokens[:, 1:]),
     ),
-    "posterior-contraction: Kullback–Leibler": (posterior_contraction, "contraction_rate", lambda _model: 0.081093),
+    "posterior-contraction: Kullback–Leibler": (posterior, "contraction_rate", lambda _model: 0.081093),
     "posterior-contraction: two per cent off": (
-        posterior_contraction,
+        posterior,
         "contraction_rate",
         lambda _model: 0.98 * 0.020411,
     ),
-    "posterior-contraction: a lower ceiling": (posterior_contraction, "regret_ceiling", lambda _model: math.log(7)),
+    "posterior-contraction: a lower ceiling": (posterior, "regret_ceiling", lambda _model: math.log(7)),
     "attention-conditional-mean: multipliers a little off": (
-        attention_conditional_mean,
+        conditional_mean,
         "multiplier",
         lambda dimension, degree, temperature: ORIGINAL_MULTIPLIER(dimension, degree, temperature) ** 1.05,
     ),
     "attention-conditional-mean: another ridge": (
-        attention_conditional_mean,
+        conditional_mean,
         "embed_mean",
         lambda kernel, keys, values, *, ridge: ORIGINAL_EMBED(kernel, keys, values, ridge=1.001 * ridge),
     ),
     "attention-conditional-mean: another floor": (
-        attention_conditional_mean,
+        conditional_mean,
         "softmax_floor",
         lambda parts, _dimension, _temperature: 0.5 * parts.sum(),
     ),
     "attention-conditional-mean: a steeper softmax": (
-        attention_conditional_mean,
+        conditional_mean,
         "Exponential",
         lambda temperature: Exponential(0.9 * temperature),
     ),
     "inference-rates: noise counted twice": (
-        inference_rates,
+        conditional_mean,
         "expected_error",
         lambda weights, keys, queries, *, noise: ORIGINAL_EXPECTED(weights, keys, queries, noise=2 * noise),
     ),
     "inference-rates: the exponent of the proof": (
-        inference_rates,
+        conditional_mean,
         "ridge_bias",
         lambda parts, _dimension, _temperature, epsilon: parts.sum() * epsilon**2,
     ),
     "inference-rates: a bandwidth that does not fall": (
-        inference_rates,
+        conditional_mean,
         "vanishing_bandwidth",
         lambda _dimension: PowerOfT(0.5),
     ),
     "floor: too few samples": (floor, "first_moment_size", lambda _T: 20),
 }
-ORIGINAL_MULTIPLIER = attention_conditional_mean.multiplier
-ORIGINAL_EMBED = attention_conditional_mean.embed_mean
-ORIGINAL_EXPECTED = inference_rates.expected_error
-ORIGINAL_COLUMNS = bound_rivals.with_larger_columns
-ORIGINAL_PAIR = bound_growth.pair_construction
-ORIGINAL_LISTS = theorem_l.product_law_lists
+ORIGINAL_MULTIPLIER = conditional_mean.multiplier
+ORIGINAL_EMBED = conditional_mean.embed_mean
+ORIGINAL_EXPECTED = conditional_mean.expected_error
+ORIGINAL_COLUMNS = bounds.with_larger_columns
+ORIGINAL_PAIR = bounds.pair_construction
+ORIGINAL_LISTS = complexity.product_law_lists
 
 
 @pytest.mark.parametrize("name", BREAKS)

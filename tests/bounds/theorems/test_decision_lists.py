@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.apps.ledger.generalization import theorem_l
+from keyhole.apps.ledger.generalization import complexity
 from keyhole.attention import ReadOut, Tabulated, TabulatedHead, Wiring, evaluate
 from keyhole.attention.activations import GELU
 from keyhole.bounds import LISTS, PRODUCT_LISTS, TABULATED, guarantee, pair_construction
@@ -310,19 +310,19 @@ def test_the_best_list_is_found():
             for word, own in zip(words, sums, strict=True):
                 totals[next(pair for pair in order if present(pair, tuple(word)))] += own
             best = max(best, sum(map(abs, totals.values())))
-        assert theorem_l.largest_by_lists(theorem_l.list_sums(T, A), sums[None, :])[0] == pytest.approx(best)
+        assert complexity.largest_by_lists(complexity.list_sums(T, A), sums[None, :])[0] == pytest.approx(best)
 
 
-@pytest.mark.parametrize("case", theorem_l.CASES, ids=str)
+@pytest.mark.parametrize("case", complexity.CASES, ids=str)
 def test_truth_is_below_the_bound(case, monkeypatch):
     """The mean supremum of the correlation with signs, exact over all lists or found over heads, is below the bound."""
     monkeypatch.setattr(theorem_l, "HEADS", 300)
-    found = theorem_l.ratio_of(case, draws=60, rng=np.random.default_rng(1))
+    found = complexity.ratio_of(case, draws=60, rng=np.random.default_rng(1))
     assert found.high < 1
     assert case.spread is not None or found.low > 0.15  # an exact supremum that vanishes would test nothing
 
 
-@pytest.mark.parametrize("spread", theorem_l.FLOORS)
+@pytest.mark.parametrize("spread", complexity.FLOORS)
 def test_what_some_sample_must_have_is_below_the_bound(spread):
     """The floor for one-hot inputs over 1 + ⌊e^R⌋ positions is below Theorem L up to R = 20, within a factor 40."""
-    assert 1 / 40 < theorem_l.floor_ratio(spread) < 1
+    assert 1 / 40 < complexity.floor_ratio(spread) < 1

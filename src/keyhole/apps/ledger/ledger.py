@@ -1,21 +1,42 @@
 """The claims ledger: every claim there is, in the order a reader meets them; and what no claim covers yet.
 
-A file of `training` or of one of its five siblings states a claim and measures it, and the package lists it. A claim of
-one's own joins by `register`.
+A file of `training` or of one of its five siblings states claims and measures them. A claim of one's own joins by
+`register`.
 """
 
 from collections.abc import Sequence
 
-from keyhole.apps.ledger.checkpoints import EXPERIMENTS as CHECKPOINTS
+from keyhole.apps.ledger.checkpoints import atom_mapping, head_roles, row_order, syntax
 from keyhole.apps.ledger.finding import Experiment
-from keyhole.apps.ledger.generalization import EXPERIMENTS as GENERALIZATION
-from keyhole.apps.ledger.latent import EXPERIMENTS as LATENT
-from keyhole.apps.ledger.pretraining import EXPERIMENTS as PRETRAINING
-from keyhole.apps.ledger.representation import EXPERIMENTS as REPRESENTATION
-from keyhole.apps.ledger.training import EXPERIMENTS as TRAINING
+from keyhole.apps.ledger.generalization import bounds, complexity, floor
+from keyhole.apps.ledger.latent import conditional_mean, exchangeability, posterior
+from keyhole.apps.ledger.pretraining import condition_number, lengths, risk_parts, sink_recovery, trained_networks
+from keyhole.apps.ledger.representation import constructions, joined, normalisers, one_head
+from keyhole.apps.ledger.training import (
+    certified_runs,
+    conjunctions,
+    found_constructions,
+    gap_beside_bounds,
+    parity,
+    registered,
+    sparse_heads,
+    tested_models,
+)
 from keyhole.errors import ArgumentError
 
-LIBRARY: tuple[Experiment, ...] = (*TRAINING, *REPRESENTATION, *GENERALIZATION, *LATENT, *PRETRAINING, *CHECKPOINTS)
+LEARNED = (
+    *(conjunctions, registered, parity, certified_runs, tested_models, sparse_heads),
+    *(found_constructions, gap_beside_bounds),
+)
+COMPUTED = (
+    *(joined, normalisers, constructions, one_head, floor, complexity, bounds),
+    *(exchangeability, posterior, conditional_mean),
+)
+PRETRAINED = (lengths, sink_recovery, risk_parts, condition_number, trained_networks)
+PUBLISHED = (head_roles, syntax, row_order, atom_mapping)
+LIBRARY: tuple[Experiment, ...] = tuple(
+    experiment for module in (*LEARNED, *COMPUTED, *PRETRAINED, *PUBLISHED) for experiment in module.EXPERIMENTS
+)
 
 NOT_COVERED: tuple[tuple[str, str], ...] = (
     (

@@ -10,7 +10,7 @@ from keyhole.apps.ledger.finding import Claim, Finding, Scale
 from keyhole.apps.ledger.ledger import NOT_COVERED, choose, experiments
 from keyhole.apps.ledger.page import write_report
 from keyhole.apps.ledger.run import Warn, run_experiments
-from keyhole.apps.ledger.shipped import shipped_findings
+from keyhole.apps.ledger.stored_finding import shipped_findings
 from keyhole.apps.ledger.story import story_of
 from keyhole.errors import OutputError
 from keyhole.files.record import hidden

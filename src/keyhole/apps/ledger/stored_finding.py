@@ -1,15 +1,24 @@
-"""A finding on disk: its outcome under a digest, and back; the claim is always the ledger's."""
+"""A finding on disk: its outcome under a digest, and back; the claim is always the ledger's.
+
+Findings of longer runs, made elsewhere, are shipped with the library as `reproduce` wrote them, digest included, under
+the name of their claim. They stand beside those of this machine and are never taken for them: the code may have changed
+since, and their versions say what they were computed with.
+"""
 
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import keyhole
 from keyhole.apps.ledger.finding import Claim, Finding, Outcome
+from keyhole.apps.ledger.ledger import LIBRARY
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import figure_from
 from keyhole.files.record import record_of, to_record
 
+PACKAGE = Path(keyhole.__file__).parent
 STORED = ("run", "scale", "seed", "seconds", "versions", "outcome")  # under the digest
 
 
@@ -38,3 +47,22 @@ def read_finding(claim: Claim, content: bytes, *, origin: str = "") -> Finding:
         return Finding(claim, **{**stored, "outcome": Outcome(**outcome)}, origin=origin)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError, AssumptionError) as error:
         raise DataError("The file is not a stored finding.") from error
+
+
+def shipped_folder() -> Path | None:
+    """The folder of the findings: of the repository, or of an installed package; None where there is neither."""
+    places = (PACKAGE.parents[1] / "data" / "findings", PACKAGE / "findings")
+    return next((place for place in places if place.is_dir()), None)
+
+
+def shipped_findings(folder: Path | None = None) -> dict[str, Finding]:
+    """The findings that are shipped, by claim; a file that is not as it was written is left out."""
+    place = shipped_folder() if folder is None else folder
+    found: dict[str, Finding] = {}
+    for experiment in LIBRARY if place is not None else ():
+        try:
+            content = (place / f"{experiment.claim.id}.json").read_bytes()  # type: ignore[operator]
+            found[experiment.claim.id] = read_finding(experiment.claim, content)
+        except (OSError, DataError):
+            continue
+    return found

@@ -1,13 +1,20 @@
-"""Verdicts of claims: by what speaks for and against, or by the share of runs in which something happens."""
+"""Verdicts of claims: by what speaks for and against, by the share of runs in which something happens, by means and slopes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from keyhole.bounds.finite import clopper_pearson
 from keyhole.decimals import at_least, at_most
+from keyhole.estimate import Estimate
 from keyhole.verdicts import ClaimVerdict
 
 MOST = 0.5
 LEVEL = 0.05
+RESAMPLES = 1000
+NORMAL = {0.95: 1.959964, 0.99: 2.575829, 0.999: 3.290527}  # standard errors of a two-sided interval
 
 
 def verdict_of(*, holds: bool, fails: bool) -> ClaimVerdict:
@@ -47,3 +54,40 @@ class Share:
         return (
             f"{self.hits} of {self.runs}, 95 % Clopper–Pearson: {at_least(low, places=2)} to {at_most(high, places=2)}"
         )
+
+
+def mean_of(values: Sequence[float], level: float = 0.999) -> Estimate:
+    """The mean with the interval of its standard error."""
+    array = np.array(values)
+    reach = NORMAL[level] * float(array.std(ddof=1)) / len(array) ** 0.5
+    return Estimate(float(array.mean()), float(array.mean()) - reach, float(array.mean()) + reach)
+
+
+def fitted_slope(
+    sizes: Sequence[float],
+    values: Sequence[Sequence[float]],
+    *,
+    squared: bool = False,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """The slope of log(mean of values) in log(size), with an interval from resampled runs at each size.
+
+    `squared` fits the root of the mean square instead, which is the size of an error. The interval is normal, of the
+    resampled slopes' standard deviation, widened for the few runs that are resampled.
+    """
+    logs = np.log(np.array(sizes, dtype=float))
+    columns = [np.square(np.array(column)) if squared else np.array(column) for column in values]
+    power = 0.5 if squared else 1.0
+    rng = np.random.default_rng(seed)
+    means = [rng.choice(column, (RESAMPLES, len(column))).mean(axis=1) for column in columns]
+    slopes = np.polyfit(logs, power * np.log(np.array(means)), 1)[0]
+    fewest = min(map(len, columns))
+    middle = float(np.polyfit(logs, [power * np.log(column.mean()) for column in columns], 1)[0])
+    reach = NORMAL[level] * float(np.std(slopes)) * (fewest / (fewest - 1)) ** 0.5
+    return Estimate(middle, middle - reach, middle + reach)
+
+
+def rises(means: Sequence[float]) -> bool:
+    """Return whether each number exceeds the one before it."""
+    return all(after > before for before, after in pairwise(means))

@@ -8,12 +8,14 @@ import pytest
 
 from keyhole.apps.heads.head_statistics import NAMES, HeadUse
 from keyhole.apps.heads.order import OrderReport
-from keyhole.apps.ledger.checkpoints import EXPERIMENTS, atom_mapping, exchangeability, head_roles, syntax
+from keyhole.apps.ledger import ledger
+from keyhole.apps.ledger.checkpoints import atom_mapping, head_roles, row_order, syntax
 from keyhole.apps.ledger.checkpoints.sources import TREEBANK, TSP, VARIABLE, VIT, Needed, named
 from keyhole.apps.ledger.reproduction import reproduce
 from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.errors import MissingError
 
+PUBLISHED = [experiment for module in ledger.PUBLISHED for experiment in module.EXPERIMENTS]
 DIGEST = hashlib.sha256(b"weights").hexdigest()[:8]
 
 
@@ -28,7 +30,7 @@ def bare(monkeypatch):
     monkeypatch.setattr("keyhole.apps.heads.packages.distribution", absent)
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.claim.id)
+@pytest.mark.parametrize("experiment", PUBLISHED, ids=lambda experiment: experiment.claim.id)
 def test_an_absent_model(bare, experiment):  # noqa: ARG001  (a machine)
     """Every claim is then not measured, says which command fetches what is absent, and has no number."""
     outcome = experiment.measure("quick", 0)
@@ -150,7 +152,7 @@ def test_atoms_are_judged_on_reactions_that_were_not_known(monkeypatch, unseen, 
 
 def test_what_was_known_is_in_the_prediction():
     """A prediction whose answer was known in part when it was written says so itself, where it is printed."""
-    predictions = {experiment.claim.id: experiment.claim.prediction for experiment in EXPERIMENTS}
+    predictions = {experiment.claim.id: experiment.claim.prediction for experiment in PUBLISHED}
     for name in ("reinforcement-heads", "atom-mapping-head"):
         assert "known" in predictions[name]
 
@@ -190,12 +192,12 @@ CONTEXT = {"MiniLM": 0.3, "MNIST": 0.3, "tours of 20": 1e-15, "tours of 50": 1e-
 
 def test_verdicts_on_moved_rows():
     """It holds as predicted; rows that change with their positions, or tokens that do not without, turn it."""
-    assert exchangeability.judge(TOGETHER, ALONE, CONTEXT) == "holds"
+    assert row_order.judge(TOGETHER, ALONE, CONTEXT) == "holds"
     for name in TOGETHER:
-        assert exchangeability.judge({**TOGETHER, name: 1e-8}, ALONE, CONTEXT) == "fails here"
-    assert exchangeability.judge(TOGETHER, {**ALONE, "MiniLM": 0.009}, CONTEXT) == "fails here"
+        assert row_order.judge({**TOGETHER, name: 1e-8}, ALONE, CONTEXT) == "fails here"
+    assert row_order.judge(TOGETHER, {**ALONE, "MiniLM": 0.009}, CONTEXT) == "fails here"
     for name in ("tours of 20", "tours of 50"):
-        assert exchangeability.judge(TOGETHER, ALONE, {**CONTEXT, name: 1e-8}) == "fails here"
+        assert row_order.judge(TOGETHER, ALONE, {**CONTEXT, name: 1e-8}) == "fails here"
 
 
 def readings(missing):
@@ -209,8 +211,8 @@ def test_a_reading_that_is_missing():
     """A reading that the prediction needs is refused where it is absent; one that is NaN fails the claim."""
     for three in readings(None):
         with pytest.raises(MissingError, match="gives no such reading"):
-            exchangeability.judge(*three)
-    assert all(exchangeability.judge(*three) == "fails here" for three in readings(float("nan")))
+            row_order.judge(*three)
+    assert all(row_order.judge(*three) == "fails here" for three in readings(float("nan")))
 
 
 @pytest.mark.parametrize("missing", [None, "MNIST", "tours of 50"])
@@ -224,11 +226,11 @@ def test_a_model_whose_rows_could_not_be_moved(monkeypatch, tmp_path, missing):
         together = None if name == missing else TOGETHER[name]
         return OrderReport("", together, ALONE[name], CONTEXT[name], 10)
 
-    monkeypatch.setattr(exchangeability, "model_order", model_order)
-    monkeypatch.setattr(exchangeability, "load_checkpoint", lambda *_, **__: None)
-    monkeypatch.setattr(exchangeability, "read_digits", lambda _: np.zeros((10, 28, 28)))
+    monkeypatch.setattr(row_order, "model_order", model_order)
+    monkeypatch.setattr(row_order, "load_checkpoint", lambda *_, **__: None)
+    monkeypatch.setattr(row_order, "read_digits", lambda _: np.zeros((10, 28, 28)))
     monkeypatch.setattr(Needed, "find", lambda _: tmp_path / "weights")
-    outcome = exchangeability.measure("quick", 0)
+    outcome = row_order.measure("quick", 0)
     assert outcome.verdict == ("holds" if missing is None else "not measured here")
     if missing is not None:
         assert f"{missing}: moved with positions" in outcome.measurement
@@ -237,4 +239,4 @@ def test_a_model_whose_rows_could_not_be_moved(monkeypatch, tmp_path, missing):
 
 def test_powers_of_ten():
     """No change is drawn at −16."""
-    assert [exchangeability._power(value) for value in (0.0, 1e-3, 1e-20)] == [-16.0, pytest.approx(-3), -16.0]
+    assert [row_order._power(value) for value in (0.0, 1e-3, 1e-20)] == [-16.0, pytest.approx(-3), -16.0]

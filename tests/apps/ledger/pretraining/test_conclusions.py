@@ -7,14 +7,12 @@ import pytest
 
 from keyhole.apps.ledger.pretraining import (
     condition_number,
-    masked_length,
-    posterior_probes,
+    lengths,
     risk_parts,
     sink_recovery,
-    supervised_length,
     trained_networks,
 )
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, mean_of, rises
+from keyhole.apps.ledger.verdict import fitted_slope, mean_of, rises
 from keyhole.apps.pretrain.masked import PooledSquares, pooled_excess
 
 RNG = np.random.default_rng(0)
@@ -41,41 +39,41 @@ def test_slopes_and_means():
 
 def cells():
     """Excess risks as the closed form has them."""
-    wanted = [(tied, T, 300) for tied in (True, False) for T in supervised_length.LENGTHS]
-    wanted += [(True, 8, n) for n in supervised_length.SIZES if n != 300]
+    wanted = [(tied, T, 300) for tied in (True, False) for T in lengths.LENGTHS]
+    wanted += [(True, 8, n) for n in lengths.SIZES if n != 300]
     exact = [(*each, pooled_excess(PooledSquares(), each[2], each[1], tied=each[0])) for each in wanted]
-    return [supervised_length.Cell(tied, T, n, around(value), value) for tied, T, n, value in exact]
+    return [lengths.Cell(tied, T, n, around(value), value) for tied, T, n, value in exact]
 
 
 def test_supervised_length():
     """It holds on the closed forms; a form missed, tied growth, or no untied growth, turns it."""
     good = cells()
-    assert supervised_length.conclude(good).verdict == "holds"
-    assert supervised_length.conclude(good).figures
+    assert lengths.conclude_supervised(good).verdict == "holds"
+    assert lengths.conclude_supervised(good).figures
     assert (
-        supervised_length.conclude([replace(good[0], expected=1.1 * good[0].expected), *good[1:]]).verdict
+        lengths.conclude_supervised([replace(good[0], expected=1.1 * good[0].expected), *good[1:]]).verdict
         == "fails here"
     )
     growing = [
         replace(one, found=around(0.01 * one.length), expected=0.01 * one.length) if one.tied else one for one in good
     ]
-    assert supervised_length.conclude(growing).verdict == "fails here"
+    assert lengths.conclude_supervised(growing).verdict == "fails here"
     flat = [one if one.tied else replace(one, found=around(0.1), expected=0.1) for one in good]
-    assert supervised_length.conclude(flat).verdict != "holds"
+    assert lengths.conclude_supervised(flat).verdict != "holds"
 
 
 def test_masked_length():
     """It holds where training is the estimate; a length apart, or growth, turns it; runs not optimised are named."""
-    good = [masked_length.Cell(T, around(3.5), around(3.5), 0, 6 if T == 2 else 7, 0.01) for T in masked_length.LENGTHS]
-    rate = {n: around(3.5 / n) for n in masked_length.SIZES}
-    assert masked_length.conclude(good, rate).verdict == "holds"
-    slower = {n: around(n**-0.7) for n in masked_length.SIZES}
-    assert masked_length.conclude(good, slower).verdict == "fails here"
+    good = [lengths.MaskedCell(T, around(3.5), around(3.5), 0, 6 if T == 2 else 7, 0.01) for T in lengths.TOKENS]
+    rate = {n: around(3.5 / n) for n in lengths.SAMPLES}
+    assert lengths.conclude_masked(good, rate).verdict == "holds"
+    slower = {n: around(n**-0.7) for n in lengths.SAMPLES}
+    assert lengths.conclude_masked(good, slower).verdict == "fails here"
     apart = [*good[:-1], replace(good[-1], trained=around(4.5), unoptimised=9)]
-    assert masked_length.conclude(apart, rate).verdict == "fails here"
-    assert "{64: 9}" in masked_length.conclude(apart, rate).measurement
+    assert lengths.conclude_masked(apart, rate).verdict == "fails here"
+    assert "{64: 9}" in lengths.conclude_masked(apart, rate).measurement
     growing = [replace(one, trained=around(one.length**0.5), likeliest=around(one.length**0.5)) for one in good]
-    assert masked_length.conclude(growing, rate).verdict == "fails here"
+    assert lengths.conclude_masked(growing, rate).verdict == "fails here"
 
 
 def recovery(power=-0.5, bias=0.0, size=1.0):
@@ -181,11 +179,11 @@ def test_the_slope_of_an_injected_error():
 
 def courses(letters=0.005, numbers=0.004):
     """Excess by length."""
-    lengths = (*trained_networks.SEEN, *trained_networks.BEYOND)
+    every = (*trained_networks.SEEN, *trained_networks.BEYOND)
     return {
-        ("finite", "encoder"): trained_networks.Course("encoder", {length: [letters, 0.001] for length in lengths}),
-        ("gaussian", "encoder"): trained_networks.Course("encoder", {length: [numbers, 0.001] for length in lengths}),
-        ("finite", "pooling"): trained_networks.Course("pooling", {length: [0.05] for length in lengths}),
+        ("finite", "encoder"): trained_networks.Course("encoder", {length: [letters, 0.001] for length in every}),
+        ("gaussian", "encoder"): trained_networks.Course("encoder", {length: [numbers, 0.001] for length in every}),
+        ("finite", "pooling"): trained_networks.Course("pooling", {length: [0.05] for length in every}),
         ("finite", "positions"): trained_networks.Course(
             "positions", {length: [0.05] for length in trained_networks.SEEN}
         ),
@@ -194,18 +192,18 @@ def courses(letters=0.005, numbers=0.004):
 
 def test_trained_networks():
     """One run above 0.01 nats, or above 1 %, or without a number, is enough to fail."""
-    assert trained_networks.conclude(courses(), 0.1, 0.4, 0.2).verdict == "holds"
-    assert trained_networks.conclude(courses(letters=0.011), 0.1, 0.4, 0.2).verdict == "fails here"
-    assert trained_networks.conclude(courses(numbers=0.011), 0.1, 0.4, 0.2).verdict == "fails here"
+    assert trained_networks.conclude_networks(courses(), 0.1, 0.4, 0.2).verdict == "holds"
+    assert trained_networks.conclude_networks(courses(letters=0.011), 0.1, 0.4, 0.2).verdict == "fails here"
+    assert trained_networks.conclude_networks(courses(numbers=0.011), 0.1, 0.4, 0.2).verdict == "fails here"
     diverged = courses()
     diverged["finite", "encoder"].excess[trained_networks.SEEN[-1]][-1] = float("nan")
-    assert trained_networks.conclude(diverged, 0.1, 0.4, 0.2).verdict == "fails here"
+    assert trained_networks.conclude_networks(diverged, 0.1, 0.4, 0.2).verdict == "fails here"
 
 
 def probes(trained=0.005, untrained=0.1, shuffled=0.4):
     """The readings of a run."""
     found = {}
-    for stage in posterior_probes.STAGES:
+    for stage in trained_networks.STAGES:
         found[f"{stage}_ignorant"] = 0.4
         for layer in (1, 2):
             found[f"{stage}_probe{layer}"] = untrained if stage == "untrained" else trained
@@ -219,12 +217,12 @@ def test_posterior_probes():
 
     How much of the posterior the untrained network gives is said first: all but .1 of .4 nats.
     """
-    good = posterior_probes.conclude([probes(), probes()])
+    good = trained_networks.conclude_probes([probes(), probes()])
     assert good.verdict == "holds"
     for broken in (probes(trained=0.05), probes(untrained=0.005), probes(shuffled=0.2)):
-        assert posterior_probes.conclude([broken, broken]).verdict == "fails here"
-        assert posterior_probes.conclude([probes(), broken]).verdict == "fails here"
+        assert trained_networks.conclude_probes([broken, broken]).verdict == "fails here"
+        assert trained_networks.conclude_probes([probes(), broken]).verdict == "fails here"
     unread = {**probes(), "trained_shuffled2": float("nan")}
-    assert posterior_probes.conclude([probes(), unread]).verdict == "undecided at this scale"
-    near = probes(trained=posterior_probes.NEAR)  # within three standard errors of the limit
-    assert posterior_probes.conclude([probes(), near]).verdict == "undecided at this scale"
+    assert trained_networks.conclude_probes([probes(), unread]).verdict == "undecided at this scale"
+    near = probes(trained=trained_networks.NEAR)  # within three standard errors of the limit
+    assert trained_networks.conclude_probes([probes(), near]).verdict == "undecided at this scale"

@@ -5,7 +5,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from keyhole.apps.ledger.training.exponent import exponent_rates, growth_exponent
+from keyhole.apps.ledger.training.conjunctions import exponent_rates, growth_exponent
 from keyhole.errors import DataError
 
 from helpers.threshold_fakes import threshold

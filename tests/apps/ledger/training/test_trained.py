@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from keyhole.api.run_certificate import RunCertificate
+from keyhole.apps.ledger import kept_runs
 from keyhole.apps.ledger.training import certified_runs as settled
-from keyhole.apps.ledger.training import conjunctions, grokking, parity, sparse_heads, sweeps
+from keyhole.apps.ledger.training import conjunctions, parity, sparse_heads
 from keyhole.apps.ledger.training.conjunctions import Growth
 from keyhole.bounds import pair_construction
 from keyhole.bounds.finite.binomial import clopper_pearson
@@ -229,7 +230,7 @@ def fixed_sets(algebra, few, many, fitted=6):
 )
 def test_what_does_not_fit_or_generalises_is_not_memorised(few, fitted, verdict):
     """At forty samples most networks must fit their set and not generalise, by the whole interval."""
-    assert grokking.conclude_memorised(fixed_sets(60, few, 6, fitted)).verdict == verdict
+    assert parity.conclude_memorised(fixed_sets(60, few, 6, fitted)).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -246,7 +247,7 @@ def test_what_does_not_fit_or_generalises_is_not_memorised(few, fitted, verdict)
 )
 def test_parity_from_a_fixed_set(algebra, few, many, verdict):
     """Elimination must succeed in most runs where the network fails in most, by both intervals."""
-    outcome = grokking.conclude_success(fixed_sets(algebra, few, many))
+    outcome = parity.conclude_success(fixed_sets(algebra, few, many))
     assert outcome.verdict == verdict
     assert outcome.numbers["longest delay"] == 800
 
@@ -254,9 +255,9 @@ def test_parity_from_a_fixed_set(algebra, few, many, verdict):
 def test_what_is_memorised_is_drawn_at_its_size():
     """The figure of the claim about 40 samples has runs of 40 samples, and not those of another size."""
     sets = fixed_sets(60, 0, 6)
-    figure = grokking.conclude_memorised(sets).figures[0]
-    assert figure.title.endswith(f"m = {min(grokking.SIZES)}")
-    steps = {reading["step"] for result in sets["network"][min(grokking.SIZES)] for reading in result.readings}
+    figure = parity.conclude_memorised(sets).figures[0]
+    assert figure.title.endswith(f"m = {min(parity.SIZES)}")
+    steps = {reading["step"] for result in sets["network"][min(parity.SIZES)] for reading in result.readings}
     assert {row["step"] for row in figure.rows} <= steps
 
 
@@ -355,7 +356,7 @@ def test_an_experiment_in_earnest(tmp_path, monkeypatch):
     monkeypatch.setitem(settled.CONTEXTS, "quick", (8,))
     monkeypatch.setitem(settled.BUDGET, "quick", 24)
     monkeypatch.setitem(settled.SEEDS, "quick", (1, 6, 1))
-    monkeypatch.setattr(sweeps, "core_count", lambda: 1)
+    monkeypatch.setattr(kept_runs, "core_count", lambda: 1)
     outcome = settled.measure("quick", 0)
     enough = outcome.numbers["models without a mistake"] >= 6
     assert outcome.verdict == ("holds" if enough else "undecided at this scale"), outcome.measurement

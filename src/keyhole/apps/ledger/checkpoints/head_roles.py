@@ -11,8 +11,16 @@ from keyhole.apps.heads.head_data import Images, Rows, Text
 from keyhole.apps.heads.head_statistics import HeadUse
 from keyhole.apps.heads.heads import Heads, heads
 from keyhole.apps.heads.packages import PACKAGED
-from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
-from keyhole.apps.ledger.checkpoints.sources import DIGITS, LABELS, TSP, VIT, VIT_SETTINGS, named, where_present
+from keyhole.apps.ledger.checkpoints.sources import (
+    DIGITS,
+    LABELS,
+    SENTENCES,
+    TSP,
+    VIT,
+    VIT_SETTINGS,
+    named,
+    where_present,
+)
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.checkpoints import Checkpoint, load_checkpoint, prepare

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_groups, mean_of, seeds
-from keyhole.apps.ledger.verdict import verdict_of
+from keyhole.apps.ledger.kept_runs import make_groups, seeds
+from keyhole.apps.ledger.verdict import fitted_slope, mean_of, verdict_of
 from keyhole.apps.pretrain.latent_heads import LatentHead
 from keyhole.apps.pretrain.split import RiskParts
 from keyhole.apps.pretrain.tasks import numbers_of

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_groups, mean_of, seeds
+from keyhole.apps.ledger.kept_runs import make_groups, seeds
+from keyhole.apps.ledger.verdict import fitted_slope, mean_of
 from keyhole.apps.pretrain.kernel_recovery import KernelHead, KernelRecovery
 from keyhole.apps.pretrain.latent_heads import SinkHead
 from keyhole.apps.pretrain.tasks import SinkRecovery, numbers_of

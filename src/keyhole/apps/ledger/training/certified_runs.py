@@ -8,8 +8,8 @@ from typing import Any
 from keyhole.api.prove_runs import prove_runs
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
+from keyhole.apps.ledger.kept_runs import train, worker_count
 from keyhole.apps.ledger.training.conjunctions import PRECISION
-from keyhole.apps.ledger.training.sweeps import train, worker_count
 from keyhole.apps.ledger.verdict import Share
 from keyhole.bounds.finite import clopper_pearson
 from keyhole.figure import Axis, Figure

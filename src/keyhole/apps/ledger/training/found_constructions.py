@@ -16,7 +16,7 @@ import numpy as np
 
 from keyhole.api.stored_run import law_of
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.training.sweeps import FIRST_SEED
+from keyhole.apps.ledger.kept_runs import FIRST_SEED
 from keyhole.apps.ledger.verdict import Share
 from keyhole.arrays import Float, UInt8
 from keyhole.attention import Tabulated, numbers_of, tabulate

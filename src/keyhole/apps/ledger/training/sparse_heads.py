@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.api.train import PROBED, Trained
 from keyhole.api.train import train as watch_training
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.training.sweeps import read_runs, train
+from keyhole.apps.ledger.kept_runs import read_runs, train
 from keyhole.apps.ledger.verdict import Share
 from keyhole.figure import Axis, Figure, Row
 from keyhole.papers import EDELMAN_2022

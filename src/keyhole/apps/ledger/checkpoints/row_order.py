@@ -8,8 +8,7 @@ import numpy as np
 from keyhole.apps.heads.head_data import Images, Rows, Text
 from keyhole.apps.heads.order import ModelOrder, model_order
 from keyhole.apps.ledger.checkpoints.head_roles import read_digits
-from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
-from keyhole.apps.ledger.checkpoints.sources import DIGITS, TSP, VIT, VIT_SETTINGS, named, where_present
+from keyhole.apps.ledger.checkpoints.sources import DIGITS, SENTENCES, TSP, VIT, VIT_SETTINGS, named, where_present
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.checkpoints import load_checkpoint
 from keyhole.errors import MissingError
