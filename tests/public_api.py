@@ -14,8 +14,6 @@ from keyhole.apps.heads.head_data import Rows
 from keyhole.apps.heads.heads import Heads, heads
 from keyhole.apps.heads.order import ModelOrder, model_order
 from keyhole.apps.ledger.reproduction import Claims, Findings, list_claims, reproduce
-from keyhole.apps.live.follow import Followed, follow
-from keyhole.apps.live.respond import Response, respond
 from keyhole.apps.pretrain.pretrain import Design, pretrain
 from keyhole.apps.pretrain.pretraining import Pretraining
 from keyhole.apps.tables.curve import Curve, curve
@@ -39,9 +37,6 @@ def use_functions_of_models(folder: Path) -> None:
     margin: float = model.proof.margin
     file: Path = model.save(folder / "and.safetensors")
     read: str = keyhole.describe_file(file).formula
-    response = respond(model, [3])
-    assert_type(response, Response)
-    output: float = response.output
     checked = keyhole.check(file)
     assert_type(checked, keyhole.Checked)
     holds: bool = checked.holds
@@ -78,7 +73,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = score(key, folder / "suite")
     assert_type(scores, Scores)
     auc: float = scores.mean["auc"]
-    print(degree, margin, read, holds, gap, rule, status, auc, largest, bound, proved, rule, order, output)  # noqa: T201
+    print(degree, margin, read, holds, gap, rule, status, auc, largest, bound, proved, rule, order)  # noqa: T201
 
 
 def use_sources_of_norms(folder: Path) -> None:
@@ -117,8 +112,6 @@ def use_functions_of_data(folder: Path) -> None:
     trained = keyhole.train("and:2", 6, 10, settings=small, store=folder / "store")
     assert_type(trained, keyhole.Trained)
     loss: float = trained.frames[0].readings["loss"]
-    followed = follow("gaussian", 3)
-    assert_type(followed, Followed)
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)
     pretraining = pretrain("finite", [4], design=Design(repeats=0))

@@ -1,4 +1,4 @@
-"""The guard between a browser and the lab: who may ask, from which page, and what a page may do.
+"""The guard between a browser and the lab: which requests pass, and what a page may do.
 
 A server on the loopback is reached by every program of the machine and, by way of the browser, by every page on the
 web. Four checks stand in front of every answer:
@@ -25,7 +25,6 @@ from keyhole.apps.live.limits import BODY, UPLOAD
 SAFE = {"GET", "HEAD"}
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}  # the names under which a browser may ask
 GIVE_IMAGE = "/give/image"
-LARGER = {GIVE_IMAGE: UPLOAD}  # bodies that may be longer than others
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "font-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -45,7 +44,7 @@ class Doorkeeper:
 
     def __init__(self, session: str, port: int) -> None:
         self._session = session
-        self._cookie = f"keyhole_session_{port}"  # cookies know no ports, and another lab on this machine has its own
+        self._cookie = f"keyhole_session_{port}"  # cookies have no ports, and another lab on this machine has its own
         self._once: set[str] = set()
 
     def new_token(self) -> str:
@@ -56,9 +55,9 @@ class Doorkeeper:
 
     def accept(self, token: str) -> bool:
         """Return whether this token opens the door, and use it up."""
-        known = [one for one in self._once if secrets.compare_digest(token.encode(), one.encode())]
-        self._once.difference_update(known)
-        return bool(known)
+        opening = [one for one in self._once if secrets.compare_digest(token.encode(), one.encode())]
+        self._once.difference_update(opening)
+        return bool(opening)
 
     def knows(self, cookies: str) -> bool:
         """Return whether the cookies of a request hold the session."""
@@ -68,8 +67,16 @@ class Doorkeeper:
             return False
         return given is not None and secrets.compare_digest(given.value.encode(), self._session.encode())
 
-    def admit(self, response: Response) -> Response:
-        """The response with the session's cookie; scripts cannot read it, and other pages' requests do not carry it."""
+    def open(self, scope: Scope) -> Response:
+        """Answer a browser without the cookie: for a right token it gets one, and goes on to the page without it."""
+        words = parse_qsl(scope.get("query_string", b"").decode("latin-1"))
+        token = dict(words).get("token", "")
+        if scope["method"] != "GET" or not token or not self.accept(token):
+            return PlainTextResponse("Open the address that `keyhole serve` printed; it opens one browser.\n", 401)
+        rest = urlencode([pair for pair in words if pair[0] != "token"])
+        path = "/" + scope["path"].lstrip("/\\")  # never another server's address
+        response = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
+        # scripts cannot read it, and other pages' requests do not carry it
         response.set_cookie(self._cookie, self._session, httponly=True, samesite="lax", path="/")
         return response
 
@@ -84,71 +91,40 @@ class Guard:
         """Refuse the request, or pass it on."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send) if scope["type"] == "lifespan" else None
+        size, most = 0, UPLOAD if scope["path"] == GIVE_IMAGE else BODY
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
+                MutableHeaders(scope=message).update(HEADERS)
             await send(message)
+
+        async def receive_limited() -> Message:
+            """Cut off a body that is too long, and spoil it: what reads it then finds no JSON."""
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            return message if size <= most else {"type": "http.request", "body": b"\xff", "more_body": False}
 
         refusal = self._refusal(scope)
         if refusal is not None:
             return await refusal(scope, receive, send_guarded)
-        return await self._app(scope, _limited(receive, LARGER.get(scope["path"], BODY)), send_guarded)
+        return await self._app(scope, receive_limited, send_guarded)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """The answer to who is not let in; None for who is."""
+        """Return the refusal of a request; None where it may pass."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if _name_of(host) not in LOOPBACK:
+        name = host[1:].partition("]")[0] if host.startswith("[") else host.rpartition(":")[0] or host
+        if name not in LOOPBACK:
             return PlainTextResponse(f"This server does not answer to the host {host[:80]!r}.\n", 400)
         if not self._doorkeeper.knows(headers.get("cookie", "")):
-            return self._at_the_door(scope)
-        if scope["method"] not in SAFE and (reason := _foreign(headers, f"{scope.get('scheme', 'http')}://{host}")):
-            return JSONResponse({"error": reason}, 403)
+            return self._doorkeeper.open(scope)
+        if scope["method"] in SAFE:
+            return None
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        here = {None, f"{scope.get('scheme', 'http')}://{host}"}
+        if site not in {None, "same-origin"} or origin not in here or (site is None and origin is None):
+            return JSONResponse({"error": "The request did not come from a page of this lab."}, 403)
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return JSONResponse({"error": "The request must be JSON."}, 403)
         return None
-
-    def _at_the_door(self, scope: Scope) -> Response:
-        """Who has no cookie gets one for a right token, and is sent on to the same page without it."""
-        asked = parse_qsl(scope.get("query_string", b"").decode("latin-1"))
-        token = dict(asked).get("token", "")
-        if scope["method"] == "GET" and token and self._doorkeeper.accept(token):
-            rest = urlencode([pair for pair in asked if pair[0] != "token"])
-            path = "/" + scope["path"].lstrip("/\\")  # never another server's address
-            return self._doorkeeper.admit(RedirectResponse(f"{path}?{rest}" if rest else path, 303))
-        return PlainTextResponse(
-            "Open the address that `keyhole serve` printed; each address opens one browser.\n", 401
-        )
-
-
-def _name_of(host: str) -> str:
-    """The name in a Host header, without its port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if ":" in host else host
-
-
-def _foreign(headers: Headers, own: str) -> str | None:
-    """Why a request that changes something may not come from a page of this server; None where it does."""
-    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site not in {None, "same-origin"} or origin not in {None, own} or (site is None and origin is None):
-        return "The request did not come from a page of this lab."
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        return "The request must be JSON."
-    return None
-
-
-def _limited(receive: Receive, most: int) -> Receive:
-    """The body of a request, cut off and spoiled where it is too long: what reads it then finds no JSON."""
-    seen = 0
-
-    async def receive_limited() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > most:  # what has come so far is spoiled, whatever it was
-            return {"type": "http.request", "body": b"\xff", "more_body": False}
-        return message
-
-    return receive_limited

@@ -10,12 +10,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
-from threading import Condition, Thread
+from queue import SimpleQueue
+from threading import RLock, Thread
 from typing import Any, Literal
 
 from keyhole.apps.live.limits import JOB_MEMORY, JOB_SECONDS
@@ -52,91 +53,96 @@ class Jobs:
     def __init__(self, folder: Path, *, seconds: float = JOB_SECONDS, memory: int = JOB_MEMORY) -> None:
         self._folder, self._seconds, self._memory = folder, seconds, memory
         self._jobs: dict[int, Job] = {}
-        self._queue: deque[Job] = deque()
-        self._changed = Condition()
-        self._closed = False
-        self._count = 0
-        self._thread: Thread | None = None
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()  # None ends the worker
+        self._lock = RLock()
+        self._numbers = count(1)
+        Thread(target=self._work, daemon=True).start()
 
     def add(self, title: str, words: Sequence[str], *, answered: tuple[int, ...] = (0,)) -> Job:
         """Put a command of keyhole into the queue; its words go to the child process as they are.
 
         `answered` are the exit codes of an answer: that of `prove` is 1 where a wrong word was found.
         """
-        with self._changed:
+        with self._lock:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._count += 1
-            name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{self._count}.log"
-            job = Job(self._count, title, tuple(words), self._folder / name, answered)
-            self._jobs[job.number] = job
-            for old in [each for each in self._jobs.values() if each.ended is not None][:-KEPT]:
+            number = next(self._numbers)
+            name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{number}.log"  # the time comes first, to sort by
+            job = self._jobs[number] = Job(number, title, tuple(words), self._folder / name, answered)
+            forgotten = [each for each in self._jobs.values() if each.ended is not None][:-KEPT]
+            for old in forgotten:
                 del self._jobs[old.number]
-                _remove(old.log)
-            self._remove_old_logs()
-            self._queue.append(job)
-            if self._thread is None:
-                self._thread = Thread(target=self._work, daemon=True)
-                self._thread.start()
-            self._changed.notify_all()
+            own = {each.log for each in (*forgotten, *self._jobs.values())}
+            others = sorted(path for path in self._folder.glob("*.log") if path not in own)
+            for log in (*(old.log for old in forgotten), *others[:-KEPT]):
+                with suppress(OSError):  # another lab on this store may have removed it
+                    log.unlink()
+            self._queue.put(job)
         return job
 
     def find(self, number: int) -> Job:
-        """The job of this number."""
-        with self._changed:
+        """Return the job of this number."""
+        with self._lock:
             if number not in self._jobs:
                 raise ArgumentError(f"There is no job {number}.")
             return self._jobs[number]
 
     def all(self) -> list[Job]:
-        """Every job, the newest first."""
-        with self._changed:
-            return sorted(self._jobs.values(), key=lambda job: -job.number)
+        """Return every job, the newest first."""
+        with self._lock:
+            return list(self._jobs.values())[::-1]
 
     def cancel(self, number: int) -> Job:
-        """End a job: one that waits leaves the queue, one that runs is interrupted and keeps what it has finished."""
+        """End a job: one that waits is passed over, one that runs is interrupted and keeps what it has finished."""
         job = self.find(number)
-        with self._changed:
+        with self._lock:
             if job.state == "waiting":
-                self._queue.remove(job)
                 job.state, job.ended = "cancelled", time.time()
             elif job.state == "running":
                 job.state = "cancelled"
                 if job.process is not None:  # Ctrl-C; what does not end by that is killed
                     _signal(job.process, signal.SIGINT)
                     Thread(target=_end_group, args=(job.process, PATIENCE), daemon=True).start()
-            self._changed.notify_all()
         return job
 
     def close(self) -> None:
         """Cancel everything, for a server that ends."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
         for job in self.all():
             self.cancel(job.number)
+        self._queue.put(None)
         for job in self.all():
             if job.process is not None:
                 _end_group(job.process, PATIENCE / 2)
 
     def _work(self) -> None:
-        while True:
-            with self._changed:
-                while not self._queue and not self._closed:
-                    self._changed.wait()
-                if self._closed:
-                    return
-                job = self._queue.popleft()
+        while (job := self._queue.get()) is not None:
+            with self._lock:
+                if job.state != "waiting":
+                    continue
                 job.state, job.began = "running", time.time()
                 self._start(job)
             code = self._wait(job)
-            with self._changed:
+            with self._lock:
                 if job.state == "running":
                     job.state = "done" if code in job.answered else "failed"
-                job.ended = time.time()  # last: who sees the end sees the state
-                self._changed.notify_all()
+                job.ended = time.time()  # last: a reader that sees the end sees the state
+
+    def _start(self, job: Job) -> None:
+        """Start the child in a process group of its own, so that it and its workers can be ended together."""
+        with suppress(OSError), job.log.open("wb") as log:  # no log, no child: the job fails, and the next one starts
+            job.process = subprocess.Popen(  # noqa: S603  (a list of words, none of them read by a shell)
+                [sys.executable, "-m", "keyhole", *job.words],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            with suppress(ImportError, AttributeError, OSError, ValueError):  # ended already, or not on this system
+                import resource
+
+                resource.prlimit(job.process.pid, resource.RLIMIT_DATA, (self._memory, self._memory))
 
     def _wait(self, job: Job) -> int | None:
-        """The exit code of a job; None where it was not started, or took longer than a job may."""
+        """Return the exit code of a job; None where it was not started, or took longer than a job may."""
         if job.process is None:
             return None
         try:
@@ -144,47 +150,10 @@ class Jobs:
         except subprocess.TimeoutExpired:
             _signal(job.process, signal.SIGINT)
             _end_group(job.process, PATIENCE)
+            said = f"keyhole: ended after {self._seconds:g} s, the limit of the lab; a terminal has none\n"
             with suppress(OSError), job.log.open("ab") as log:
-                log.write(
-                    f"keyhole: ended after {self._seconds:g} s, the limit of the lab; a terminal has none\n".encode()
-                )
+                log.write(said.encode())
             return None
-
-    def _remove_old_logs(self) -> None:
-        """Remove the logs that other servers left, but for the newest."""
-        own = {job.log for job in self._jobs.values()}
-        for path in sorted(path for path in self._folder.glob("*.log") if path not in own)[:-KEPT]:  # named by time
-            _remove(path)
-
-    def _start(self, job: Job) -> None:
-        """Start the child in a process group of its own, so that it and its workers can be ended together."""
-        try:
-            with job.log.open("wb") as log:
-                job.process = subprocess.Popen(  # noqa: S603  (a list of words, none of them read by a shell)
-                    [sys.executable, "-m", "keyhole", *job.words],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            _limit_memory(job.process.pid, self._memory)
-        except OSError:  # no log, no child: the job ends as failed, and the next one has its turn
-            job.process = None
-
-
-def _remove(log: Path) -> None:
-    with suppress(OSError):  # another lab on this store may have removed it
-        log.unlink()
-
-
-def _limit_memory(process: int, most: int) -> None:
-    """Limit the data that a process, and each that it starts, may hold; a system that cannot do so is left alone."""
-    try:
-        import resource
-
-        resource.prlimit(process, resource.RLIMIT_DATA, (most, most))
-    except (ImportError, AttributeError, OSError, ValueError):  # also a process that has ended already
-        return
 
 
 def _end_group(process: subprocess.Popen[bytes], seconds: float) -> None:
@@ -195,7 +164,5 @@ def _end_group(process: subprocess.Popen[bytes], seconds: float) -> None:
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
