@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import exp, log
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ from keyhole.attention.weights import Wiring
 from keyhole.boolean.junta import uniform_law
 from keyhole.prover.certificate import Terms
 from keyhole.prover.certification import certificate_of
-from keyhole.prover.extraction.exact_tables import APART, _bits, brought_nearer, exact_tables, nearer_tables
+from keyhole.prover.extraction.exact_tables import APART, brought_nearer, exact_tables, nearer_tables
 from keyhole.prover.extraction.extraction import certifiable
 from keyhole.prover.proof.tables import outputs, split, tables_of
 
@@ -55,7 +55,7 @@ def mean(scores, values):
 def test_scores_brought_nearer_move_a_mean_by_next_to_nothing(scores, data):
     """At most 4 e^−45 of the largest value, whichever tokens an input shows; gaps are at most 45 + ln(T + 1)."""
     tokens = len(scores) - 1
-    with _bits(600):
+    with ctx.workprec(600):
         before = [arb(score) for score in scores]
         after = brought_nearer(before, tokens)
         shown = data.draw(st.sets(st.integers(0, tokens), min_size=1))
@@ -70,7 +70,7 @@ def test_scores_brought_nearer_move_a_mean_by_next_to_nothing(scores, data):
 def test_what_nearer_scores_move_is_of_the_order_stated():
     """One token at 1 far above T at −1: brought to 45 + ln(T + 1), they move the mean by nearly 2 e^−45, half of it."""
     for tokens in (10, 1000):
-        with _bits(600):
+        with ctx.workprec(600):
             scores = [arb(0)] + [arb(-1e6)] * tokens
             moved = mean(scores, [1] + [-1] * tokens) - mean(brought_nearer(scores, tokens), [1] + [-1] * tokens)
             assert 1.8 * exp(-45) < float(moved) < 2 * exp(-45)

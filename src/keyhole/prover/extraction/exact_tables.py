@@ -5,14 +5,14 @@ where they lie so far apart that only their order counts. What the doubles that 
 into every bound that follows, so that a proof is of the weights.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 from math import exp, inf, nextafter
 from typing import Any
 
 import numpy as np
+from flint import arb, arb_mat, ctx
 
 from keyhole.attention import (
     Affine,
@@ -68,7 +68,7 @@ def nearer_tables(given: Tabulated) -> Made:
     """
     heads, drifts = [], []
     for head in given.heads:
-        with _bits(NEARER_BITS):
+        with ctx.workprec(NEARER_BITS):
             scores = _lifted(np.append(numbers_of(head.scores).ravel(), numbers_of(head.cls_score)))
             close, error = _with_nearer(head, scores / _temperature(head), given.tokens)
         heads.append(close)
@@ -86,9 +86,9 @@ def brought_nearer(scores: list[Any], tokens: int) -> list[Any]:
                alone lies within 2 e^{−APART} V of both outputs.
     Source     Ours.
     """
-    most = _ball(APART) + _ball(float(tokens + 1)).log()
+    most = arb(APART) + arb(float(tokens + 1)).log()
     order = sorted(range(len(scores)), key=lambda index: scores[index].mid(), reverse=True)
-    nearer = [_ball(0.0)] * len(scores)
+    nearer = [arb(0.0)] * len(scores)
     for above, below in pairwise(order):
         gap = scores[above] - scores[below]
         nearer[below] = nearer[above] - min(gap, most)  # `most` only where the gap is certainly larger
@@ -99,7 +99,7 @@ def _exact_head(model: Model, index: int, given: TabulatedHead) -> tuple[Tabulat
     """One head in doubles, and what they are off; None if an entry is beyond all doubles."""
     bits = FIRST_BITS
     while True:
-        with _bits(bits):
+        with ctx.workprec(bits):
             scores, values = _entries(model, index)
             if bits >= MOST_BITS or _known(scores, values):
                 close, score_error = _with_nearer(given, scores, model.embedding.tokens)
@@ -117,7 +117,7 @@ def _known(scores: Numbers, values: Numbers) -> bool:
     """Return whether every entry is known to the precision of a double."""
     if any(not score.rad() < SCORE_ERROR for score in scores):
         return False
-    nothing = _ball(2.0) ** -NOTHING
+    nothing = arb(2.0) ** -NOTHING
     for column in values.T:
         largest = max((abs(entry.mid()) for entry in column), default=nothing)
         if any(not entry.rad() <= max(largest * VALUE_ERROR, nothing) for entry in column):
@@ -133,26 +133,22 @@ def _entries(model: Model, index: int) -> tuple[Numbers, Numbers]:
     rows = np.concatenate([rows, _lifted(numbers_of(embedding.cls))[None]])
     if norm is not None:
         centred = rows if isinstance(norm, RMSNorm) else rows - rows.sum(axis=1, keepdims=True) / rows.shape[1]
-        spread = np.sqrt((centred * centred).sum(axis=1, keepdims=True) / rows.shape[1] + _ball(norm.eps))
+        spread = np.sqrt((centred * centred).sum(axis=1, keepdims=True) / rows.shape[1] + arb(norm.eps))
         rows = centred / spread * _lifted(numbers_of(norm.gain))
         rows = rows if norm.bias is None else rows + _lifted(numbers_of(norm.bias))
-    vector, shift = folded(head.score, rows[-1], _lifted, lambda width: 1 / _ball(width).sqrt())
+    vector, shift = folded(head.score, rows[-1], _lifted, lambda width: 1 / arb(width).sqrt())
     value: Any = head.value  # affine
-    values = _product(rows, _lifted(numbers_of(value.weight)))
-    scores = (_product(rows, vector[:, None])[:, 0] + shift) / _temperature(head)
+    matrices = (vector[:, None], _lifted(numbers_of(value.weight)))
+    left = arb_mat(rows.tolist())
+    scores, values = (np.array((left * arb_mat(some.tolist())).table(), dtype=object) for some in matrices)
+    scores = (scores[:, 0] + shift) / _temperature(head)
     return scores, values if value.bias is None else values + _lifted(numbers_of(value.bias))
-
-
-def _product(one: Numbers, other: Numbers) -> Numbers:
-    from flint import arb_mat  # noqa: PLC0415  (imported to prove)
-
-    return np.array((arb_mat(one.tolist()) * arb_mat(other.tolist())).table(), dtype=object)
 
 
 def _doubles(balls: Iterable[Any]) -> tuple[np.ndarray, float]:
     """Doubles near the balls, and how far the truth can be from one of them, rounded up."""
     near = [(ball, float(ball.mid())) for ball in balls]
-    off = (float(abs(ball - _ball(number)).upper()) for ball, number in near)
+    off = (float(abs(ball - arb(number)).upper()) for ball, number in near)
     return np.array([number for _, number in near]), nextafter(max(off, default=0.0), inf)
 
 
@@ -168,26 +164,8 @@ def _with_nearer(head: TabulatedHead, scores: Numbers, tokens: int) -> tuple[Tab
 
 
 def _temperature(head: Any) -> Any:
-    return _ball(head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0)
+    return arb(head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0)
 
 
 def _lifted(numbers: np.ndarray) -> Numbers:
-    return np.array([_ball(number) for number in numbers.ravel().tolist()], dtype=object).reshape(numbers.shape)
-
-
-def _ball(number: float) -> Any:
-    from flint import arb  # noqa: PLC0415  (imported to prove)
-
-    return arb(number)
-
-
-@contextmanager
-def _bits(bits: int) -> Iterator[None]:
-    """Balls of so many bits."""
-    from flint import ctx  # noqa: PLC0415  (imported to prove)
-
-    before, ctx.prec = ctx.prec, bits
-    try:
-        yield
-    finally:
-        ctx.prec = before
+    return np.array([arb(number) for number in numbers.ravel().tolist()], dtype=object).reshape(numbers.shape)

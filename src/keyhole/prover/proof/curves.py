@@ -154,14 +154,11 @@ def _lattice() -> tuple[np.ndarray, ...]:
 
     count = round(EDGE / LATTICE)
     x = np.arange(-count, count + 1) * LATTICE
-    before, ctx.prec = ctx.prec, 80
-    try:
+    with ctx.workprec(80):
         half, root = arb(0.5), arb(2).sqrt()
         scale = 1 / (2 * arb.pi()).sqrt()
         distribution = np.array([float((half * (1 + (arb(place) / root).erf())).mid()) for place in x.tolist()])
         density = np.array([float(((-(arb(place) ** 2) * half).exp() * scale).mid()) for place in x.tolist()])
-    finally:
-        ctx.prec = before
     return x * distribution, distribution + x * density, (1 - x * x / 2) * density, (x**3 - 4 * x) / 6 * density
 
 
