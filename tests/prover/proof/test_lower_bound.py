@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from keyhole.prover.proof.after_attention import Norm, tail_of, trace
 from keyhole.prover.proof.fractional_minimum import view
-from keyhole.prover.proof.lower_bound import _box_of_squares, _inverse_spread_ends, _quotient_below, _sum_below, bound
-from keyhole.prover.proof.relaxation import Box, supported
+from keyhole.prover.proof.lower_bound import _box_of_squares, _inverse_spread_ends, _quotient_below, bound
+from keyhole.prover.proof.relaxation import Box, spread_below, sum_below
 from keyhole.prover.proof.tables import outputs, sequence_of, split, tables_of
-from keyhole.rigorous.ball import Ball
+from keyhole.rigorous.ball import Ball, exact
 
 from helpers.exact_models import below, exact_f, holds, least_signed, lifted, precisely, rational
 from helpers.planted_juntas import FEW, LOUD, answers, plans, planted
@@ -100,7 +100,7 @@ def test_quotients_and_sums_are_rounded_down(lows, least, wider):
     nearest, farthest = (Fraction(float(end[0])) for end in _inverse_spread_ends(box))
     assert nearest <= 1 / ends[1] <= 1 / ends[0] <= farthest
     constant = Ball(np.array(lows[::-1]), np.full(4, wider))
-    assert (rational(_sum_below(low, constant)[0]) <= rational(lows) + rational(lows[::-1]) - Fraction(wider)).all()
+    assert (rational(sum_below(low, constant)[0]) <= rational(lows) + rational(lows[::-1]) - Fraction(wider)).all()
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1e-5, 0.3]))
@@ -173,8 +173,8 @@ def test_a_spread_is_between_its_lines(seed, kappa, eps):
         return np.sqrt((x * x).sum(axis=-1) / d + eps)
 
     rows = rng.uniform(low, high)
-    box = Box(low, high, np.zeros(1), np.full(1, np.inf))
-    coefficient, constant = supported(norm, np.array([kappa]), box, rows, spread(rows))
+    box = Box(low, high, np.zeros(1), np.ones(1))  # an exact κ takes nothing of them
+    coefficient, constant = spread_below(norm, exact(np.array([kappa])), box, rows, spread(rows))
     inside = np.concatenate([rng.uniform(low, high, size=(20, d)), rows, low, high])
     with precisely():  # the least of what the two balls hold is what later bounds take
         lines = lifted(inside) @ lifted(coefficient.mid[0]) - lifted(np.abs(inside)) @ lifted(coefficient.rad[0])

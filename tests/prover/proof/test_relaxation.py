@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.prover.proof.after_attention import Norm
-from keyhole.prover.proof.relaxation import Box, spread_below, supported
-from keyhole.rigorous.ball import Ball
+from keyhole.prover.proof.relaxation import Box, spread_below
+from keyhole.rigorous.ball import Ball, exact
 
 from helpers.exact_models import rational
 
@@ -43,6 +43,6 @@ def test_below_where_squares_underflow(seed, eps, exponent):
     rows = np.ldexp(rng.normal(size=(1, 4)), exponent)
     norm, spread = Norm(np.ones(4), np.zeros(4), eps), np.sqrt([eps + 4.0**exponent])
     box = Box(-np.abs(rows), np.abs(rows), spread, spread)
-    tangent, constant = supported(norm, np.ones(1), box, rows, spread)
+    tangent, constant = spread_below(norm, exact(np.ones(1)), box, rows, spread)
     square = 4 * sum(x * x for x in rational(tangent.mid[0])) + rational(constant.mid)[0] ** 2 / Fraction(eps)
     assert square <= 1

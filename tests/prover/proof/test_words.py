@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.languages import Automaton, AutomatonClasses, CountClasses
-from keyhole.prover.proof.half_spaces import HalfSpaces
 from keyhole.prover.proof.tables import HeadTable, Tables, outputs
-from keyhole.prover.proof.words import WordRegion
+from keyhole.prover.proof.words import HalfSpaces, WordRegion
 from keyhole.rigorous import exact
 
 from helpers.planted_juntas import FEW, all_sequences

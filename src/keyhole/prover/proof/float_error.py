@@ -1,14 +1,21 @@
 """A bound of the error of f computed in a float format, over all words of some classes.
 
-The pass is the plain dense one: rows, norms in two passes, queries, keys and values by matrix products, softmax less
-its largest score, the rest row by row. Before attention there are finitely many rows, so sizes are those of the numbers
-themselves; after it they are the ranges over all words that a proof needs anyway.
+The idea. A plain dense forward pass is followed operation by operation, in two kinds of numbers: how large the exact
+ones can be, and how far the computed ones can be from them (`Computed`). Every operation does two things.
 
-Every sum of n terms, in any order, is off by γ_n = n u/(1 − n u) of its absolute terms, u the format's unit. Sizes are
-taken from double precision: what that is off, by the same count of roundings, is 2^−29 of the error bounded here at
-most. All roundings are taken at their worst and together, so that the bound is often 10³ times what is measured. What
-follows attention is taken by its derivative in the middle of a part, with its signs, and by how far that can change
-over the part; parts where that is much are cut.
+1. It carries the errors of its arguments on. An affine map multiplies them by its matrix, so that what cancels in the
+   matrix cancels in the error. A norm or an activation multiplies them by its derivative in the middle of a range, and
+   adds how far that can change over the range. Softmax turns an error δ of the scores into masses off by e^±δ, which
+   move a mean of values by δ times half their range.
+2. It adds its own rounding. With u the unit of the format, a sum of n terms, in any order, is off by
+   γ_n = n u/(1 − n u) of its absolute terms; a number that is stored, by u of itself.
+
+Before attention there are finitely many rows, so sizes are those of the numbers themselves. After it they are ranges
+over all words of a part, which a proof needs anyway. Parts with too large a bound are cut in two where the widest unit
+is in the middle of its range, and the largest bound of any part is the answer.
+
+All roundings are taken at their worst and together, so that the bound is often 10³ times what is measured. Sizes are
+computed in double precision: by the same count of roundings, their own error is at most 2^−29 of the bound.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,10 +44,10 @@ from keyhole.errors import AssumptionError
 from keyhole.languages import AtLength, WordClasses
 from keyhole.prover.proof.after_attention import tail_of
 from keyhole.prover.proof.curves import Curves, require_known, slopes
-from keyhole.prover.proof.half_spaces import CutWords, region_of
 from keyhole.prover.proof.lower_bound import Ranges, ranges_over
 from keyhole.prover.proof.relaxation import Box
 from keyhole.prover.proof.tables import Drift, tables_of
+from keyhole.prover.proof.words import CutWords, region_of
 from keyhole.rigorous import gamma
 
 FLOAT_UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8}  # formats whose exponents reach to 2^−126
@@ -89,6 +96,12 @@ class Computed:
         sources += _source(np.asarray(self.along)[..., None] * (size + bias))
         return Computed(size, sources).added(DOUBLE * len(weight) * _times(self.error, np.abs(weight)))
 
+    @property
+    def last(self) -> "Computed":
+        """The last row, which is that of [CLS]."""
+        along = np.broadcast_to(self.along, self.size.shape[:-1])[-1]
+        return Computed(self.size[-1], tuple((bound[-1], matrix) for bound, matrix in self.sources), along)
+
     def added(self, *more: np.ndarray) -> "Computed":
         """With further errors, entry by entry."""
         return replace(self, sources=self.sources + tuple(pair for error in more for pair in _source(error)))
@@ -97,20 +110,6 @@ class Computed:
 def _times(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Each row times the matrix, which may be another one for each."""
     return np.asarray((rows[..., None, :] @ matrix)[..., 0, :])
-
-
-def _merged(
-    one: tuple[tuple[np.ndarray, np.ndarray], ...], other: tuple[tuple[np.ndarray, np.ndarray], ...]
-) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """The sources of a sum: an error that reaches it in two ways adds its matrices."""
-    merged = list(one)
-    for bound, matrix in other:
-        same = [index for index, (known, _) in enumerate(merged) if known is bound]
-        if same:
-            merged[same[0]] = (bound, merged[same[0]][1] + matrix)
-        else:
-            merged.append((bound, matrix))
-    return tuple(merged)
 
 
 def _source(bound: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
@@ -132,9 +131,15 @@ class Arithmetic:
         return Computed(np.abs(exact), _source(self.unit * np.abs(exact)))
 
     def total(self, one: Computed, other: Computed) -> Computed:
-        """A sum of two."""
-        size = one.size + other.size
-        both = Computed(size, _merged(one.sources, other.sources))
+        """A sum of two; an error that reaches it in two ways adds its matrices."""
+        merged = list(one.sources)
+        for bound, matrix in other.sources:
+            same = [index for index, (known, _) in enumerate(merged) if known is bound]
+            if same:
+                merged[same[0]] = (bound, merged[same[0]][1] + matrix)
+            else:
+                merged.append((bound, matrix))
+        both = Computed(one.size + other.size, tuple(merged))
         both = both.added(*(np.asarray(x.along)[..., None] * x.size for x in (one, other)))
         return both.added(self.unit * both.reach)
 
@@ -292,134 +297,92 @@ def float_error(
     table = numbers_of(model.embedding.table)
     exact = np.concatenate([table.reshape(-1, table.shape[-1]), numbers_of(model.embedding.cls)[None]])
     rows = format_.stored(exact)
-    entering, seen = exact, rows
-    if wiring.placement == "pre" and wiring.attention_norm is not None:
-        entering, seen = _normed(format_, exact, rows, wiring.attention_norm)
-    means = [_head(format_, head, entering, seen, table.shape[0] + 1) for head in block.heads]
-    outputs = _side_by_side(means)
+    entering, computed, norm = exact, rows, wiring.attention_norm
+    if wiring.placement == "pre" and norm is not None:
+        centred = exact if isinstance(norm, RMSNorm) else exact - exact.mean(axis=-1, keepdims=True)
+        spread = np.sqrt((centred * centred).mean(axis=-1) + norm.eps)
+        entering = np.asarray(norm(exact))
+        computed = format_.norm(rows, norm, np.abs(centred), spread, np.abs(entering))
+    means = [_head(format_, head, entering, computed, table.shape[0] + 1) for head in block.heads]
+    before, sources = 0, []
+    width = sum(len(mean.size) for mean in means)
+    for mean in means:  # outputs of all heads in one row
+        after = width - before - len(mean.size)
+        sources += [(bound, np.pad(matrix, ((0, 0), (before, after)))) for bound, matrix in mean.sources]
+        before += len(mean.size)
+    outputs = Computed(np.concatenate([mean.size for mean in means]), tuple(sources))
     tail, tables = tail_of(tabulated), tables_of(tabulated, words.reads, drifts)
     places = tuple(tables.row(position) for position in words.reads)
     weight = numbers_of(model.readout.weight)
 
-    def off(some: Sequence[_Part]) -> tuple[np.ndarray, Ranges]:
-        """Return the error of a pass over each part; 0 over one whose ranges are empty."""
+    def off(some: Sequence[CutWords]) -> tuple[np.ndarray, Ranges]:
+        """Return the error of a pass over each part; 0 over one that its ranges show to hold no word."""
         region = region_of(tables, places, some)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             ranges = ranges_over(tables, tail, region)
-            y = _after_attention(format_, model, outputs, _row(rows), ranges)
+            y = _after_attention(format_, model, outputs, rows.last, ranges)
             size = (y.size @ np.abs(weight))[..., None]
             error = y.mapped(weight[:, None], size, np.zeros(1)).error[..., 0]
             error = error + format_.gamma(len(weight) + 2) * (y.reach @ gross[0] + gross[1])
-        error = np.nan_to_num(error, nan=np.inf) * PAD
-        return np.where(_empty(ranges), 0.0, error), ranges
+        empty = (ranges.lines.grid[0] > ranges.lines.grid[-1]).any(axis=-1)
+        for box in ranges.boxes:
+            empty = empty | (box.low > box.high).any(axis=-1) | (box.least > box.most)
+        return np.where(empty, 0.0, np.nan_to_num(error, nan=np.inf) * PAD), ranges
 
-    width = sum(len(mean.size) for mean in means)
-    whole = _cut([some.take([part]) for _, some in words.classes for part in range(some.count)])
-    parts = [_Part.whole(some, width) for some in whole]
-    return _worst(parts, off, enough, late)
-
-
-@dataclass(frozen=True, eq=False)
-class _Part(CutWords):
-    """Some words, and what a pass is off on them."""
-
-    off: float = np.inf
+    whole: list[WordClasses] = []
+    parts = [some.take([part]) for _, some in words.classes for part in range(some.count)]
+    while parts and len(parts) + len(whole) < PARTS:  # smaller parts have narrower ranges
+        halves = [part.halves(0) for part in parts]
+        whole += [part for part, cut in zip(parts, halves, strict=True) if cut is None]
+        parts = [cut.take([index]) for cut in halves if cut is not None for index in range(cut.count)]
+    return _worst([CutWords(part) for part in whole + parts], off, enough, late)
 
 
 def _worst(
-    waiting: list[_Part],
-    off: Callable[[Sequence[_Part]], tuple[np.ndarray, Ranges]],
+    waiting: list[CutWords],
+    off: Callable[[Sequence[CutWords]], tuple[np.ndarray, Ranges]],
     enough: float,
     late: Callable[[], bool],
 ) -> float:
     """The largest error over all parts; those with the largest are cut while it is more than enough.
 
-    A part is where its unit with the widest range, times what it writes, is in the middle of that range. Once it is
+    A part is cut where its unit with the widest range, times what it writes, is in the middle of that range. Once it is
     late, a part that was not looked at has the error of the part it was cut off.
     """
-    settled, asked = list[_Part](), 0
+    settled, looked_at = list[CutWords](), 0
     while waiting:
         for start in range(0, len(waiting), BATCH):
             if late():
-                return max(part.off for part in [*settled, *waiting[start:]])
+                return max(part.bound for part in [*settled, *waiting[start:]])
             some = waiting[start : start + BATCH]
             errors, ranges = off(some)
-            normals, levels = _cuts(ranges)
             settled += [
-                replace(
-                    part, off=min(part.off, float(errors[index])), normal=normals[index], level=float(levels[index])
-                )
-                for index, part in enumerate(some)
+                replace(part, bound=min(part.bound, float(error)), at=at)
+                for part, error, at in zip(some, errors, _half_spaces(ranges), strict=True)
             ]
-        asked += len(waiting)
-        settled.sort(key=lambda part: part.off)
+        looked_at += len(waiting)
+        settled.sort(key=lambda part: part.bound)
         waiting = []
-        while settled and settled[-1].off > enough and len(waiting) < BATCH and asked < MOST_PARTS:
-            if settled[-1].normal is None or len(settled[-1].levels) >= MOST_CUTS:
+        while settled and settled[-1].bound > enough and len(waiting) < BATCH and looked_at < MOST_PARTS:
+            if not len(settled[-1].at[0]) or len(settled[-1].cuts) >= MOST_CUTS:
                 break
             waiting += settled.pop().halves()
-    return settled[-1].off
+    return settled[-1].bound
 
 
-def _cuts(ranges: Ranges) -> tuple[list[np.ndarray | None], np.ndarray]:
-    """Return for each part the half-space ⟨normal, outputs⟩ ≥ level that halves the range of one unit."""
+def _half_spaces(ranges: Ranges) -> list[tuple[np.ndarray, float]]:
+    """Return for each part the half-space that halves the range of one unit; without units, an empty one."""
     units, box = ranges.tail.units, ranges.box
     low, high = ranges.lines.grid[0], ranges.lines.grid[-1]
     if not low.shape[1]:
-        return [None] * len(low), np.zeros(len(low))
+        return [(np.zeros(0), 0.0)] * len(low)
     reach = (high - low) * np.abs(units.outer.mid).sum(axis=1)
     which = np.nan_to_num(reach, nan=0.0, posinf=0.0).argmax(axis=1)
     index = np.arange(len(which))
     spread = 1.0 if box is None else (box.least + box.most) / 2
     place = (low + high)[index, which] / 2
     level = (place - units.bias.mid[which]) * spread - units.shift.mid[which]
-    return list(np.ascontiguousarray(units.matrix.mid[:, which].T)), np.asarray(level)
-
-
-def _empty(ranges: Ranges) -> np.ndarray:
-    """The parts of which the ranges show that they hold no word."""
-    empty = (ranges.lines.grid[0] > ranges.lines.grid[-1]).any(axis=-1)
-    for box in ranges.boxes:
-        empty = empty | (box.low > box.high).any(axis=-1) | (box.least > box.most)
-    return np.asarray(empty)
-
-
-def _cut(parts: list[WordClasses]) -> list[WordClasses]:
-    """Parts with the same union, cut where they can be until there are enough: their ranges are narrower."""
-    whole: list[WordClasses] = []
-    while parts and len(parts) + len(whole) < PARTS:
-        halves = [part.halves(0) for part in parts]
-        whole += [part for part, cut in zip(parts, halves, strict=True) if cut is None]
-        parts = [cut.take([index]) for cut in halves if cut is not None for index in range(cut.count)]
-    return whole + parts
-
-
-def _row(rows: Computed) -> Computed:
-    """The row that asks, which is the last."""
-    along = np.asarray(rows.along)
-    return Computed(
-        rows.size[-1], tuple((bound[-1], matrix) for bound, matrix in rows.sources), along[-1] if along.ndim else along
-    )
-
-
-def _side_by_side(means: Sequence[Computed]) -> Computed:
-    """Outputs of all heads in one row."""
-    widths = [len(mean.size) for mean in means]
-    sources = []
-    for index, mean in enumerate(means):
-        before, after = sum(widths[:index]), sum(widths[index + 1 :])
-        sources += [(bound, np.pad(matrix, ((0, 0), (before, after)))) for bound, matrix in mean.sources]
-    return Computed(np.concatenate([mean.size for mean in means]), tuple(sources))
-
-
-def _normed(
-    format_: Arithmetic, exact: np.ndarray, rows: Computed, norm: LayerNorm
-) -> tuple[Float[np.ndarray, "n d"], Computed]:
-    """Rows after a norm, exactly and as computed."""
-    centred = exact if isinstance(norm, RMSNorm) else exact - exact.mean(axis=-1, keepdims=True)
-    spread = np.sqrt((centred * centred).mean(axis=-1) + norm.eps)
-    normed = np.asarray(norm(exact))
-    return normed, format_.norm(rows, norm, np.abs(centred), spread, np.abs(normed))
+    return list(zip(units.matrix.mid[:, which].T, level.tolist(), strict=True))
 
 
 def _head(format_: Arithmetic, head: Head, exact: np.ndarray, rows: Computed, tokens: int) -> Computed:
@@ -435,7 +398,7 @@ def _head(format_: Arithmetic, head: Head, exact: np.ndarray, rows: Computed, to
     asked, keys = Affine(score.query, score.query_bias), Affine(score.key, score.key_bias)
     query, key, values = (np.asarray(map_(exact)) for map_ in (asked, keys, value))
     width = query.shape[1]
-    asking = format_.affine(_row(rows), asked, np.abs(query[-1]))
+    asking = format_.affine(rows.last, asked, np.abs(query[-1]))
     keyed = format_.affine(rows, keys, np.abs(key))
     scores = key @ query[-1] / sqrt(width)
     off = keyed.error @ asking.reach + keyed.size @ asking.error

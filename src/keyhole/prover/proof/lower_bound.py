@@ -13,7 +13,7 @@ from keyhole.arrays import Float, Shaped
 from keyhole.attention import ReLU
 from keyhole.prover.proof.after_attention import Norm, Tail, Trace, trace
 from keyhole.prover.proof.curves import Curves, curve, curves
-from keyhole.prover.proof.relaxation import Box, Relaxed, either, relaxed, spread_below, through_norm
+from keyhole.prover.proof.relaxation import Box, Relaxed, either, relaxed, spread_below, sum_below, through_norm
 from keyhole.prover.proof.tables import Tables, outputs
 from keyhole.prover.proof.verification import Minimisers, Region
 from keyhole.rigorous import Ball, exact, inverse
@@ -162,7 +162,7 @@ def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimisers:
     ends = []
     for functional, constant in _linear(found, box):
         least = seen.minimisers(functional)
-        ends.append(replace(least, low=_sum_below(least.low, constant[:, 0])))
+        ends.append(replace(least, low=sum_below(least.low, constant[:, 0])))
     one, other = ends[0], ends[-1]
     first = one.low <= other.low
     return Minimisers(
@@ -180,9 +180,9 @@ def _minimum_before_norm(
     coefficient, constant = spread_below(norm, kappa, box, reference.middle.mid, reference.spread.mid)
     matrix, centre = tail.centred
     least = seen.minimisers(found.inner + (coefficient @ matrix.T)[:, None])
-    low = _quotient_below(_sum_below(least.low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
-    ends = _sum_below(seen.least(found.inner)[:, 0], found.inner_shift[:, 0])
-    return replace(least, low=np.fmax(low, _sum_below(_quotient_below(ends, box), kappa)))
+    low = _quotient_below(sum_below(least.low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
+    ends = sum_below(seen.least(found.inner)[:, 0], found.inner_shift[:, 0])
+    return replace(least, low=np.fmax(low, sum_below(_quotient_below(ends, box), kappa)))
 
 
 def _norm_box(seen: Region, tail: Tail, norm: Norm, reference: Trace) -> Box:
@@ -193,18 +193,18 @@ def _norm_box(seen: Region, tail: Tail, norm: Norm, reference: Trace) -> Box:
     """
     matrix, centre = tail.centred
     rows = matrix.T
-    low = _sum_below(seen.least(rows[None]), centre)
-    high = -_sum_below(seen.least(-rows[None]), -centre)
+    low = sum_below(seen.least(rows[None]), centre)
+    high = -sum_below(seen.least(-rows[None]), -centre)
     lowest, highest = _squares(low, high)
     along = reference.middle.mid
     largest = np.abs(along).max(axis=-1, keepdims=True, initial=0.0)
     along = along / np.where(largest > 0, largest, 1.0)  # so that no square of use underflows
     length = np.sqrt((along * along).sum(axis=-1))
     unit = exact(along * ((1 - 2.0**-36) / np.where(length > 0, length, 1.0))[:, None])
-    ahead = _sum_below(seen.least((unit @ rows)[:, None])[:, 0], unit @ centre)
+    ahead = sum_below(seen.least((unit @ rows)[:, None])[:, 0], unit @ centre)
     lowest = np.fmax(lowest, np.nextafter(np.maximum(ahead, 0.0) ** 2, 0.0))
     middle = exact(low / 2 + high / 2)
-    ahead = _sum_below(seen.least(-(middle @ rows)[:, None])[:, 0], -(middle @ centre))
+    ahead = sum_below(seen.least(-(middle @ rows)[:, None])[:, 0], -(middle @ centre))
     far = exact(np.nextafter(np.maximum(high - middle.mid, middle.mid - low), np.inf))
     quadratic = ((far * far).total() - (middle * middle).total() + exact(-2.0 * ahead)).high
     return _box_of_squares(norm, low, high, lowest, np.fmin(highest, quadratic))
@@ -234,11 +234,11 @@ def _unit_ranges(
     if units.matrix.mid.shape[1] == 0:
         return np.zeros((seen.count, 0)), np.zeros((seen.count, 0))
     rows = units.matrix.T[None]
-    low = _sum_below(seen.least(rows), units.shift)
-    high = -_sum_below(seen.least(-rows), -units.shift)
+    low = sum_below(seen.least(rows), units.shift)
+    high = -sum_below(seen.least(-rows), -units.shift)
     if box is not None:
         low, high = _quotient_below(low, box), -_quotient_below(-high, box)
-    return _sum_below(low, units.bias), -_sum_below(-high, -units.bias)
+    return sum_below(low, units.bias), -sum_below(-high, -units.bias)
 
 
 def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
@@ -262,13 +262,13 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
             shift = shift + exact(stage)
             continue
         if boxes:  # rows of a later norm, coordinate by coordinate
-            low, high = _sum_below(low, shift), -_sum_below(-high, -shift)
+            low, high = sum_below(low, shift), -sum_below(-high, -shift)
             if stage.centres:
                 mean = [exact(end).total() * inverse(exact(float(d))) for end in (low, high)]
                 low, high = (exact(low) - mean[1][:, None]).low, (exact(high) - mean[0][:, None]).high
         else:
             middle = stage.centred(shift)
-            low, high = _sum_below(low, middle), -_sum_below(-high, -middle)
+            low, high = sum_below(low, middle), -sum_below(-high, -middle)
         around = _box_of_squares(stage, low, high, *_squares(low, high))
         boxes.append(around)
         ends = [_quotient_below(low, around), -_quotient_below(-high, around)]
@@ -282,9 +282,9 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
 def _least_relaxed(seen: Region, found: Relaxed, box: Box | None) -> np.ndarray:
     """Lower bounds of many relaxed functionals."""
     if box is not None and found.raw is None:
-        low = _sum_below(seen.least(found.inner), found.inner_shift)
-        return _sum_below(_quotient_below(low, box), found.rest)
-    lows = [_sum_below(seen.least(functional), constant) for functional, constant in _linear(found, box)]
+        low = sum_below(seen.least(found.inner), found.inner_shift)
+        return sum_below(_quotient_below(low, box), found.rest)
+    lows = [sum_below(seen.least(functional), constant) for functional, constant in _linear(found, box)]
     return np.asarray(np.minimum.reduce(lows))
 
 
@@ -295,11 +295,6 @@ def _linear(found: Relaxed, box: Box | None) -> list[tuple[Ball, Ball]]:
         return [(total, found.rest + found.inner_shift)]
     ends = [exact(end)[:, None] for end in _inverse_spread_ends(box)]
     return [(found.raw + q[:, None] * found.inner, found.rest + q * found.inner_shift) for q in ends]
-
-
-def _sum_below(low: np.ndarray, constant: Ball) -> np.ndarray:
-    """A lower bound with a constant added, rounded down."""
-    return np.asarray(np.nextafter(low + constant.low, -np.inf))
 
 
 def _quotient_below(low: np.ndarray, box: Box) -> np.ndarray:

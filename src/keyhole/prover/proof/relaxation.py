@@ -78,44 +78,42 @@ def through_norm(
 def spread_below(
     norm: Norm, kappa: Ball, box: Box, rows: Float[np.ndarray, "parts d"], spread: np.ndarray
 ) -> tuple[Ball, Ball]:
-    """As `supported`, for a κ known up to a radius: it moves κ · spread by radius · max spread at most."""
-    coefficient, constant = supported(norm, kappa.mid, box, rows, spread)
-    return coefficient, Ball(
-        constant.mid, np.asarray((constant.rad + kappa.rad * box.most) * GROW + UNDERFLOW_OF_RADIUS)
-    )
-
-
-def supported(
-    norm: Norm, kappa: Float[np.ndarray, "parts"], box: Box, rows: Float[np.ndarray, "parts d"], spread: np.ndarray
-) -> tuple[Ball, Ball]:
     """κ · spread(x) from below by ⟨coefficient, centred x⟩ + constant, near the given centred rows.
 
     Statement  spread ≥ ⟨t, x⟩ + t₀ when d‖t‖² + t₀²/ε ≤ 1, and
                spread ≤ ((2⟨c, x⟩ − ‖c‖² + R)/d + ε + r²)/(2r) for any c, any r > 0 and R ≥ ‖x − c‖².
     Proof      spread is the length of (x/√d, √ε), so Cauchy–Schwarz gives the first. For the second,
-               √v ≤ (v + r²)/(2r), and ‖x‖² = 2⟨c, x⟩ − ‖c‖² + ‖x − c‖².
+               √v ≤ (v + r²)/(2r), and ‖x‖² = 2⟨c, x⟩ − ‖c‖² + ‖x − c‖². A κ known up to a radius moves
+               κ · spread by radius · max spread at most.
     Equality   At the given rows, with t = x/(d spread) and t₀ = ε/spread; at x = c with R = 0 and r the spread.
     Source     Ours.
     """
-    d = len(norm.gain)
+    d, factor = len(norm.gain), exact(kappa.mid)
     t, t0 = rows / (d * spread[:, None]), norm.eps / spread
     # t₀² may underflow where t₀²/ε is near 1; what else underflows here is below 2^−36 by far
     length = np.sqrt(d * (t * t).sum(axis=-1) + t0 * (t0 / norm.eps))
     scale = SHRINK / np.maximum(1.0, length)
-    tangent = exact(kappa)[:, None] * exact(t * scale[:, None])
-    tangent_constant = exact(kappa) * exact(t0 * scale)
+    tangent = factor[:, None] * exact(t * scale[:, None])
+    tangent_constant = factor * exact(t0 * scale)
     centre = box.low / 2 + box.high / 2
     far = exact(np.nextafter(np.maximum(box.high - centre, centre - box.low), np.inf))
     middle, radius = exact(centre), exact(spread)
     share = inverse(exact(float(d)))
-    scaled = exact(kappa) * inverse(radius)
+    scaled = factor * inverse(radius)
     quadratic = (scaled * share)[:, None] * middle
     known = ((far * far).total() - (middle * middle).total()) * share + exact(norm.eps) + radius * radius
     quadratic_constant = scaled * exact(0.5) * known
-    up = kappa >= 0
-    return either(up[:, None], tangent, quadratic), either(up, tangent_constant, quadratic_constant)
+    up = kappa.mid >= 0
+    constant = either(up, tangent_constant, quadratic_constant)
+    doubt = np.asarray((constant.rad + kappa.rad * box.most) * GROW + UNDERFLOW_OF_RADIUS)
+    return either(up[:, None], tangent, quadratic), Ball(constant.mid, doubt)
 
 
 def either(first: np.ndarray, one: Ball, other: Ball) -> Ball:
     """Return the entries of one where a condition holds, else those of the other."""
     return Ball(np.where(first, one.mid, other.mid), np.where(first, one.rad, other.rad))
+
+
+def sum_below(low: np.ndarray, constant: Ball) -> np.ndarray:
+    """A lower bound with a constant added, rounded down."""
+    return np.asarray(np.nextafter(low + constant.low, -np.inf))

@@ -18,23 +18,15 @@ from keyhole.decimals import at_least
 from keyhole.errors import ShapeError
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace
-from keyhole.prover.proof.half_spaces import CutWords, region_of
+from keyhole.prover.proof.attack import exchange
 from keyhole.prover.proof.lower_bound import bound
 from keyhole.prover.proof.tables import Drift, MassRangeError, Tables, outputs, tables_of
 from keyhole.prover.proof.verification import Verification, refuted_at
-from keyhole.prover.proof.word_attack import exchange
+from keyhole.prover.proof.words import CutWords, region_of
 from keyhole.rigorous import Ball
 
 BATCH = 32  # parts bounded together
 MOST_CUTS = 24  # half-spaces of one part
-
-
-@dataclass(frozen=True, eq=False)
-class _Node(CutWords):
-    """A part, its answer, and what sign·f is known not to be below, from the part it was cut off."""
-
-    wanted: bool = True
-    low: float = -np.inf
 
 
 def prove_on_words(
@@ -83,16 +75,13 @@ class _Search:
     above: float = 0.0
     parts: int = 0
     margin: float = np.inf
-    open: list[tuple[float, int, _Node]] = field(default_factory=list)
+    open: list[tuple[float, int, CutWords]] = field(default_factory=list)
     order: count = field(default_factory=count)  # type: ignore[type-arg]
 
     def run(self, classes: Sequence[tuple[bool, WordClasses]]) -> Verification:
         """Bound every class, attack those not settled, then cut them until all are settled or time ends."""
-        width = sum(len(head.reach) for head in self.tables.heads)
         waiting = [
-            _Node.whole(words.take([part]), width, wanted=wanted)
-            for wanted, words in classes
-            for part in range(words.count)
+            CutWords(words.take([part]), wanted, -np.inf) for wanted, words in classes for part in range(words.count)
         ]
         attack = True
         while waiting:
@@ -103,19 +92,17 @@ class _Search:
                 left = waiting[start + BATCH :]
                 if self.late() and (self.open or left):
                     return self._undecided("time ended", left)
-            waiting = [child for _ in range(min(BATCH // 2, len(self.open))) for child in self._children()]
-            attack = False
+            attack, waiting = False, []
+            for _ in range(min(BATCH // 2, len(self.open))):
+                _, _, node = heapq.heappop(self.open)  # the lowest bound is cut in two
+                halves = node.words.halves(0)
+                if halves is None:
+                    waiting += node.halves()
+                else:
+                    waiting += [replace(node, words=halves.take([part])) for part in range(halves.count)]
         return Verification("PROVED", margin=float(self.margin))
 
-    def _children(self) -> list[_Node]:
-        """Cut the node with the lowest bound in two."""
-        _, _, node = heapq.heappop(self.open)
-        halves = node.words.halves(0)
-        if halves is not None:
-            return [replace(node, words=halves.take([part])) for part in range(halves.count)]
-        return node.halves()
-
-    def _settle(self, nodes: list[_Node], left: list[_Node], *, attack: bool) -> Verification | None:
+    def _settle(self, nodes: list[CutWords], left: list[CutWords], *, attack: bool) -> Verification | None:
         """Bound some parts; keep what is settled, open what is not, and stop at a wrong word."""
         self.parts += len(nodes)
         signs = np.array([1.0 if node.wanted else -1.0 for node in nodes])
@@ -125,7 +112,7 @@ class _Search:
             if counterexample is not None:
                 return counterexample
         for index, node in enumerate(nodes):
-            low = float(np.fmax(bounds.low[index], node.low))
+            low = float(np.fmax(bounds.low[index], node.bound))
             if np.isfinite(low) and low > self.above:
                 self.margin = min(self.margin, low)
                 continue
@@ -134,23 +121,23 @@ class _Search:
                 counterexample = self._wrong(point, trace(self.tail, outputs(self.tables, point[None])).output[0], node)
                 if counterexample is not None:
                     return counterexample
-            opened = replace(node, normal=bounds.normal[index], level=float(bounds.level[index]), low=low)
+            opened = replace(node, at=(bounds.normal[index], float(bounds.level[index])), bound=low)
             heapq.heappush(self.open, (low, next(self.order), opened))
             if node.words.halves(0) is None and (
-                len(node.levels) >= MOST_CUTS or not np.abs(bounds.normal[index]).max(initial=0.0) > 0
+                len(node.cuts) >= MOST_CUTS or not np.abs(bounds.normal[index]).max(initial=0.0) > 0
             ):
                 return self._undecided("a part could not be cut further", [*nodes[index + 1 :], *left])
         return None
 
-    def _wrong(self, point: np.ndarray, output: Ball, node: _Node) -> Verification | None:
+    def _wrong(self, point: np.ndarray, output: Ball, node: CutWords) -> Verification | None:
         """A wrong word, if f's sign at the point is certain and not the one wanted, and the part has the word."""
         found = refuted_at(self.tables, point, output, node.wanted)
         inside = found is not None and node.words.contains(point[list(self.reads)].argmax(axis=1)[None])[0, 0]
         return found if inside else None
 
-    def _undecided(self, why: str, left: list[_Node]) -> Verification:
+    def _undecided(self, why: str, left: list[CutWords]) -> Verification:
         """Return the least bound of the parts that are open, and of those not bounded yet."""
-        low = min([least for least, _, _ in self.open] + [node.low for node in left])
+        low = min([least for least, _, _ in self.open] + [node.bound for node in left])
         if not np.isfinite(low):
             return Verification("UNDECIDED", reason=f"{why}; some words have no bound")
         count = len(self.open) + len(left)

@@ -3,9 +3,14 @@
 As in `fractional_minimum`, N − λZ is a sum of costs, one for each position and symbol; but here the symbols are not
 free: the word must be in a class (a count, the final state of an automaton), and the class knows its least sum. Rows
 that the language does not read are free, as before. For one head the value is exact up to rounding, with no relaxation.
+
+Parts are cut further by half-spaces of the heads' outputs, ⟨w, o⟩ ≥ τ. A unit's pre-activation is linear in the outputs
+o of all heads, so a cut at a bend of the unit is such a half-space. No new minimisation is needed: a multiple of the
+cut's normal is taken off the functional.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,9 +18,12 @@ import numpy as np
 from keyhole.arrays import Float, Int
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.fractional_minimum import CHUNK, ITERATIONS
+from keyhole.prover.proof.relaxation import either, sum_below
 from keyhole.prover.proof.tables import SPECK, HeadTable, Tables, slices_of
-from keyhole.prover.proof.verification import Minimisers
-from keyhole.rigorous import GROW, Ball, gamma
+from keyhole.prover.proof.verification import Minimisers, Region
+from keyhole.rigorous import GROW, Ball, exact, gamma
+
+SCALES = (0.25, 0.5, 1.0, 2.0)  # of the multiple that makes a functional orthogonal to a cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,3 +197,93 @@ def _priced(
 ) -> Float[np.ndarray, "parts D rows A"]:
     """Return the terms of N − λZ by row and symbol."""
     return np.asarray(lift - ratio[:, :, None, None] * mass)
+
+
+@dataclass(frozen=True, eq=False)
+class HalfSpaces:
+    """A region whose parts are each cut by the same number of half-spaces; a cut with w = 0 and τ = 0 cuts nothing."""
+
+    base: Region
+    normals: Float[np.ndarray, "parts C K"]
+    levels: Float[np.ndarray, "parts C"]
+
+    @property
+    def count(self) -> int:
+        """The number of parts."""
+        return self.base.count
+
+    def middle(self) -> Float[np.ndarray, "parts rows A"]:
+        """A typical point of the parts before they were cut."""
+        return self.base.middle()
+
+    def least(self, directions: Ball) -> Float[np.ndarray, "parts D"]:
+        """A certified lower bound of each functional over each part.
+
+        Statement  ⟨d, o⟩ ≥ min ⟨d − μw, o⟩ + μτ for every μ ≥ 0, where ⟨w, o⟩ ≥ τ.
+        Proof      ⟨d, o⟩ = ⟨d − μw, o⟩ + μ⟨w, o⟩.
+        Source     Standard (Lagrange).
+        """
+        low = self.base.least(directions)
+        for cut in range(self.normals.shape[1]):
+            tilted, more = self._tilted(directions, cut, 1.0)
+            low = np.fmax(low, sum_below(self.base.least(tilted), more))
+        return np.asarray(low)
+
+    def minimisers(self, directions: Ball) -> Minimisers:
+        """The same for one functional per part; each cut in turn takes the multiple that serves best."""
+        best, shift = self.base.minimisers(directions), exact(np.zeros((self.count, 1)))
+        for cut in range(self.normals.shape[1]):
+            kept, moved = directions, shift
+            for scale in SCALES:
+                tilted, more = self._tilted(directions, cut, scale)
+                minimisers = self.base.minimisers(tilted)
+                low = sum_below(minimisers.low[:, None], shift + more)[:, 0]
+                new = low > best.low
+                best = Minimisers(
+                    np.where(new, low, best.low),
+                    np.where(new[:, None, None], minimisers.shown, best.shown),
+                    np.where(new[:, None], minimisers.spread, best.spread),
+                )
+                kept = either(new[:, None, None], tilted, kept)
+                moved = either(new[:, None], shift + more, moved)
+            directions, shift = kept, moved
+        return best
+
+    def _tilted(self, directions: Ball, cut: int, scale: float) -> tuple[Ball, Ball]:
+        """The functional d − μw and the number μτ, with μ = scale · ⟨d, w⟩/⟨w, w⟩ where that is positive, else 0."""
+        w = self.normals[:, cut]
+        square = (w * w).sum(axis=-1)
+        along = (directions.mid @ w[:, :, None])[:, :, 0] / np.where(square > 0, square, 1.0)[:, None]
+        multiple = exact(np.where(np.isfinite(along), np.maximum(scale * along, 0.0), 0.0))
+        tilted = directions - multiple[:, :, None] * exact(w[:, None, :])
+        return tilted, multiple * exact(self.levels[:, cut][:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class CutWords:
+    """Words of one class, cut by half-spaces ⟨normal, outputs⟩ ≥ level; `at` has the next one."""
+
+    words: WordClasses
+    wanted: bool = True
+    bound: float = np.inf  # of the quantity sought, from the part these words were cut off
+    cuts: tuple[tuple[Float[np.ndarray, "K"], float], ...] = ()
+    at: tuple[Float[np.ndarray, "K"], float] = (np.zeros(0), 0.0)
+
+    def halves(self) -> list["CutWords"]:
+        """Return the two sides of the half-space at which the words are cut next."""
+        normal, level = self.at
+        return [replace(self, cuts=(*self.cuts, (sign * normal, sign * level))) for sign in (1.0, -1.0)]
+
+
+def region_of(tables: Tables, rows: tuple[int, ...], parts: Sequence[CutWords]) -> Region:
+    """Return cut words as one region."""
+    base = WordRegion(tables, rows, parts[0].words.joined([part.words for part in parts[1:]]))
+    most = max(len(part.cuts) for part in parts)
+    if not most:
+        return base
+    normals = np.zeros((len(parts), most, sum(len(head.reach) for head in tables.heads)))
+    levels = np.zeros((len(parts), most))
+    for index, part in enumerate(parts):
+        for place, (normal, level) in enumerate(part.cuts):
+            normals[index, place], levels[index, place] = normal, level
+    return HalfSpaces(base, normals, levels)
