@@ -65,7 +65,12 @@ def bound(
         low = np.fmax(low, minimum.low)
         reference = trace(tail, outputs(tables, minimum.shown))
         cut = _cut(ranges, below, above, coefficient, reference)
-        best = _with_lower_output(best, Bounds(low, minimum.shown, reference.output, minimum.spread, *cut), signs)
+        found = Bounds(low, minimum.shown, reference.output, minimum.spread, *cut)
+        if best is not None:  # keep the points with the smaller sign·f, and the newest spread
+            new = signs * found.output.mid < signs * best.output.mid
+            worst = np.where(new[:, None, None], found.worst, best.worst)
+            found = replace(found, worst=worst, output=either(new, found.output, best.output))
+        best = found
         if (low > target).all() and index > 0:
             break
         below, above = _stepped_slopes(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
@@ -77,17 +82,17 @@ def ranges_over(tables: Tables, tail: Tail, seen: Region, reference: Trace | Non
     """Return the ranges of the norms, of the units and of the rows that enter later norms over each part."""
     reference = trace(tail, outputs(tables, seen.middle())) if reference is None else reference
     box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
-    lines = curves(tail.units.activation, *_unit_ranges(seen, tail, box))
+    units = tail.units
+    low = high = np.zeros((seen.count, 0))
+    if units.matrix.mid.shape[1]:  # the range of each pre-activation q (L o + l) + b
+        rows = units.matrix.T[None]
+        low = sum_below(seen.least(rows), units.shift)
+        high = -sum_below(seen.least(-rows), -units.shift)
+        if box is not None:
+            low, high = _quotient_below(low, box), -_quotient_below(-high, box)
+        low, high = sum_below(low, units.bias), -sum_below(-high, -units.bias)
+    lines = curves(units.activation, low, high)
     return Ranges(seen, tail, box, lines, _later_boxes(seen, tail, lines, box))
-
-
-def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) -> Bounds:
-    """The points with the smaller sign·f, and the newest spread."""
-    if best is None:
-        return found
-    new = signs * found.output.mid < signs * best.output.mid
-    worst = np.where(new[:, None, None], found.worst, best.worst)
-    return replace(found, worst=worst, output=either(new, found.output, best.output))
 
 
 def _cut(
@@ -158,11 +163,17 @@ def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimisers:
     """The least value of one relaxed functional per part."""
     seen, tail, box = ranges.seen, ranges.tail, ranges.box
     if tail.norm is not None and box is not None and found.raw is None:
-        return _minimum_before_norm(seen, tail, tail.norm, found, box, reference)
+        # q (B(o) + κ · spread), the spread between lines; or q B + κ with q at an end of its range
+        kappa, (matrix, centre) = found.rest[:, 0], tail.centred
+        coefficient, constant = spread_below(tail.norm, kappa, box, reference.middle.mid, reference.spread.mid)
+        least = seen.minimisers(found.inner + (coefficient @ matrix.T)[:, None])
+        low = _quotient_below(sum_below(least.low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
+        end = sum_below(seen.least(found.inner)[:, 0], found.inner_shift[:, 0])
+        return replace(least, low=np.fmax(low, sum_below(_quotient_below(end, box), kappa)))
     ends = []
-    for functional, constant in _linear(found, box):
+    for functional, shift in _linear(found, box):
         least = seen.minimisers(functional)
-        ends.append(replace(least, low=sum_below(least.low, constant[:, 0])))
+        ends.append(replace(least, low=sum_below(least.low, shift[:, 0])))
     one, other = ends[0], ends[-1]
     first = one.low <= other.low
     return Minimisers(
@@ -170,19 +181,6 @@ def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimisers:
         np.where(first[:, None, None], one.shown, other.shown),
         np.where(first[:, None], one.spread, other.spread),
     )
-
-
-def _minimum_before_norm(
-    seen: Region, tail: Tail, norm: Norm, found: Relaxed, box: Box, reference: Trace
-) -> Minimisers:
-    """The functional q (B(o) + κ · spread), the spread between lines; or q B + κ with q at an end of its range."""
-    kappa = found.rest[:, 0]
-    coefficient, constant = spread_below(norm, kappa, box, reference.middle.mid, reference.spread.mid)
-    matrix, centre = tail.centred
-    least = seen.minimisers(found.inner + (coefficient @ matrix.T)[:, None])
-    low = _quotient_below(sum_below(least.low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
-    ends = sum_below(seen.least(found.inner)[:, 0], found.inner_shift[:, 0])
-    return replace(least, low=np.fmax(low, sum_below(_quotient_below(ends, box), kappa)))
 
 
 def _norm_box(seen: Region, tail: Tail, norm: Norm, reference: Trace) -> Box:
@@ -226,21 +224,6 @@ def _box_of_squares(norm: Norm, low: np.ndarray, high: np.ndarray, lowest: np.nd
     return Box(low, high, np.sqrt(least_square) * (1 - 2.0**-50), np.sqrt(most_square) * (1 + 2.0**-50))
 
 
-def _unit_ranges(
-    seen: Region, tail: Tail, box: Box | None
-) -> tuple[Float[np.ndarray, "parts h"], Float[np.ndarray, "parts h"]]:
-    """The range of each pre-activation q (L o + l) + b over each part."""
-    units = tail.units
-    if units.matrix.mid.shape[1] == 0:
-        return np.zeros((seen.count, 0)), np.zeros((seen.count, 0))
-    rows = units.matrix.T[None]
-    low = sum_below(seen.least(rows), units.shift)
-    high = -sum_below(seen.least(-rows), -units.shift)
-    if box is not None:
-        low, high = _quotient_below(low, box), -_quotient_below(-high, box)
-    return sum_below(low, units.bias), -sum_below(-high, -units.bias)
-
-
 def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
     """The ranges of centred rows at every later norm."""
     stages = list(tail.after)
@@ -252,7 +235,11 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
     both = Ball(np.concatenate([identity.mid, -identity.mid])[None], np.concatenate([identity.rad] * 2)[None])
     zeros = exact(np.zeros(both.mid.shape[:2]))
     relaxation = relaxed(tail, lines.below(chord), lines.above(chord), lines.size, both, zeros)
-    lows = _least_relaxed(seen, relaxation, box)
+    if box is not None and relaxation.raw is None:
+        inner = sum_below(seen.least(relaxation.inner), relaxation.inner_shift)
+        lows = sum_below(_quotient_below(inner, box), relaxation.rest)
+    else:
+        lows = np.minimum.reduce([sum_below(seen.least(part), some) for part, some in _linear(relaxation, box)])
     d = len(tail.weight.mid)
     low, high = lows[:, :d], -lows[:, d:]
     shift = exact(np.zeros(d))
@@ -277,15 +264,6 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
         high = np.maximum(scaled[0].high, scaled[1].high)
         shift = exact(np.zeros(d))
     return tuple(boxes)
-
-
-def _least_relaxed(seen: Region, found: Relaxed, box: Box | None) -> np.ndarray:
-    """Lower bounds of many relaxed functionals."""
-    if box is not None and found.raw is None:
-        low = sum_below(seen.least(found.inner), found.inner_shift)
-        return sum_below(_quotient_below(low, box), found.rest)
-    lows = [sum_below(seen.least(functional), constant) for functional, constant in _linear(found, box)]
-    return np.asarray(np.minimum.reduce(lows))
 
 
 def _linear(found: Relaxed, box: Box | None) -> list[tuple[Ball, Ball]]:
