@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.apps.heads.norms import STATISTICS, _redrawn, _shuffled, distances, head_norms, not_covered
+from keyhole.apps.heads.norms import STATISTICS, distances, head_norms, not_covered, redrawn, shuffled
 from keyhole.apps.heads.stand_in import attention_radii, row_radius, stand_in_profile
 from keyhole.attention import thin_norms
 from keyhole.bounds import DEEP, guarantee
@@ -77,9 +77,9 @@ def test_controls():
     """The shuffle keeps the entries of each matrix and moves them; the random control has its deviation, and a seed."""
     head = load_checkpoint(heads_of(width=40, k=30)).layers[0].heads[0]
     rng = np.random.default_rng(0)
-    shuffled, drawn = _shuffled(head, rng), _redrawn(head, 0.5, rng)
+    permuted, drawn = shuffled(head, rng), redrawn(head, 0.5, rng)
     for name in ("query", "key", "value", "output"):
-        before, after = getattr(head, name), getattr(shuffled, name)
+        before, after = getattr(head, name), getattr(permuted, name)
         assert np.array_equal(np.sort(before, axis=None), np.sort(after, axis=None))
         assert not np.array_equal(before, after)
         assert getattr(drawn, name).shape == before.shape

@@ -1,18 +1,18 @@
 """What are the norms of a checkpoint's heads? Every head beside two controls, shares in a bound, drift in a series."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import floor, isfinite, log10
 from statistics import median
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from keyhole.api.result import Result
 from keyhole.apps.heads.head_data import opened
 from keyhole.apps.heads.model_source import Source
 from keyhole.apps.heads.norms import STATISTICS, HeadNormSet, NotCovered, distances, head_norms, not_covered
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
-from keyhole.bounds import DEEP, Real, failure, guarantee, kept_share, sample_size
+from keyhole.bounds import DEEP, Real, guarantee, sample_size
 from keyhole.checkpoints import Checkpoint, Sizes, Unused
 from keyhole.decimals import at_most, brief, counted
 from keyhole.errors import ArgumentError, AssumptionError
@@ -21,15 +21,15 @@ from keyhole.progress import Watch, ignore
 from keyhole.show.answer import Show
 
 COUNTING = "layers and heads count from 0 in arrays and JSON, from 1 in text and figures"
-Kind = Literal["trained", "random", "shuffled"]
-KINDS: tuple[Kind, ...] = ("trained", "random", "shuffled")
+KINDS = ("trained", "random", "shuffled")
+DELTA = 0.01  # with which the bound may fail
 DRAWN = "qk-spectral"  # the statistic of the figure
 MOST = 300  # powers of ten of samples that are looked at
 MATRICES = {
     "qk": "W_QK, as M = W_K W_Qᵀ/√k: medians over the heads of a layer; columns are of queries, rows of keys",
     "ov": "W_OV = W_V W_O: medians over the heads of a layer; columns are outputs, rows inputs",
 }
-ROWS: tuple[tuple[str, Kind, Callable[[Iterable[float]], float]], ...] = (
+ROWS: tuple[tuple[str, str, Callable[[Iterable[float]], float]], ...] = (
     ("trained", "trained", median),
     ("  largest", "trained", max),
     ("random", "random", median),
@@ -61,7 +61,7 @@ class StandInBound:
 
     @property
     def sentence(self) -> str:
-        """Say what it promises."""
+        """Return what it promises."""
         if not self.vacuous:
             return f"gap ≤ {at_most(self.value)} at m = {brief(self.samples)}"
         if self.orders is None:
@@ -138,27 +138,16 @@ class CheckpointNorms(Result):
             show.line(f"Norm bound of a stand-in (Theorem D): {self.stand_in.sentence}.")
         show.line(f"Not covered: {', '.join(each.what for each in self.not_covered) or 'nothing'}.")
         if show.verbose:
-            self._rest(show)
+            self._every_norm(show)
 
     def _layer_table(self, show: Show) -> None:
         show.table(
-            {
-                "layer": ">",
-                "‖W_QK‖₂": ">",
-                "random": ">",
-                "shuffled": ">",
-                "largest": ">",
-                "‖W_OV‖₂": ">",
-                "share": ">",
-            },
+            dict.fromkeys(("layer", "‖W_QK‖₂", "random", "shuffled", "largest", "‖W_OV‖₂", "share"), ">"),
             [
                 (
                     str(layer + 1),
-                    *(
-                        _short(median(self._of(layer, kind, "qk-spectral")))
-                        for kind in ("trained", "random", "shuffled")
-                    ),
-                    _short(max(self._of(layer, "trained", "qk-spectral"))),
+                    *(_short(median(self._of(layer, kind, DRAWN))) for kind in KINDS),
+                    _short(max(self._of(layer, "trained", DRAWN))),
                     _short(median(self._of(layer, "trained", "ov-spectral"))),
                     "–" if self.stand_in is None else _percent(self.stand_in.shares[layer]),
                 )
@@ -175,7 +164,7 @@ class CheckpointNorms(Result):
             [
                 (
                     moment.source,
-                    _short(median(moment.medians["qk-spectral"])),
+                    _short(median(moment.medians[DRAWN])),
                     _short(median(moment.medians["ov-spectral"])),
                     f"{100 * median(moment.moved_score):.1f} %",
                     f"{100 * median(moment.moved_value):.1f} %",
@@ -185,7 +174,7 @@ class CheckpointNorms(Result):
         )
         show.line("Medians over layers of medians over heads; moved: ‖W − W₁‖_F/‖W₁‖_F from the first checkpoint.")
 
-    def _rest(self, show: Show) -> None:
+    def _every_norm(self, show: Show) -> None:
         for matrix, meaning in MATRICES.items():
             show.line(meaning)
             show.table(
@@ -210,14 +199,13 @@ class CheckpointNorms(Result):
             ]
         )
 
-    def _of(self, layer: int, kind: Kind, statistic: str) -> list[float]:
+    def _of(self, layer: int, kind: str, statistic: str) -> list[float]:
         return [getattr(head, kind)[statistic] for head in self.heads if head.layer == layer]
 
     def figure(self) -> Figure:
         """Draw layers × heads coloured by ‖M‖₂, both controls beside; of a series, a line per layer."""
-        return self._series_figure() if self.series else self._grid_figure()
-
-    def _grid_figure(self) -> Figure:
+        if self.series:
+            return self._series_figure()
         rows: list[Row] = [
             {
                 "layer": str(head.layer + 1),
@@ -280,12 +268,13 @@ def checkpoint_norms(
     """
     if context < 1:
         raise ArgumentError(f"A context has at least one position; got {context}.")
-    checkpoints = [opened(each) for each in (source, *later)]
+    m, checkpoints = sample_size(samples), [opened(each) for each in (source, *later)]
     first = checkpoints[0]
     norms = head_norms(first, seed=seed, watch=watch)
+    series = [(first, norms), *((each, head_norms(each, watch=watch)) for each in checkpoints[1:])] if later else []
     bound, what = None, STAND_IN
     try:
-        bound = stand_in_bound(first, norms, samples, context)
+        bound = _stand_in_bound(first, norms, m, context)
     except AssumptionError as refusal:
         what = str(refusal)
     return CheckpointNorms(
@@ -306,28 +295,22 @@ def checkpoint_norms(
         stand_in_is=what,
         not_covered=not_covered(first),
         unused=first.unused,
-        series=_series(checkpoints, norms, watch) if later else (),
+        series=tuple(_moment(first, *each) for each in series),
     )
 
 
-def stand_in_bound(
+def _stand_in_bound(
     checkpoint: Checkpoint,
-    found: HeadNormSet,
-    samples: Real,
+    norms: HeadNormSet,
+    m: float,
     context: int,
-    delta: Real = 0.01,
-    accepted: Real | None = None,
 ) -> StandInBound:
     """Evaluate Theorem D for the stand-in: by how much it is vacuous, and the share of each layer in its capacity.
 
     The norms count as if they had been fixed beforehand; to have looked at them costs more, so `orders` is the least
-    that is wanting. Where training sets were redrawn and kept with probability `accepted`, every number is computed at
-    δ·accepted, and promised of kept sets at δ.
+    that is wanting.
     """
-    m, promised = sample_size(samples), failure(delta)
-    spent = promised * kept_share(accepted)
-    profile = stand_in_profile(checkpoint, found.trained, context + 1)
-    stated = guarantee(DEEP, profile, m, delta=promised, spent=spent)
+    stated = guarantee(DEEP, stand_in_profile(checkpoint, norms.trained, context + 1), m, delta=DELTA)
     capacity = next(step for _, _, step in stated.derivation.walk() if step.name == "capacity C")
     shares = [0.0] * len(checkpoint.layers)
     for part in capacity.parts:
@@ -342,25 +325,18 @@ def stand_in_bound(
                 middle = (low + high) / 2
                 low, high = (middle, high) if stated.again(samples=10.0**middle).vacuous else (low, middle)
             orders = low - log10(m)
-    return StandInBound(m, context, promised, spent, stated.value, stated.vacuous, orders, tuple(shares))
+    return StandInBound(m, context, DELTA, DELTA, stated.value, stated.vacuous, orders, tuple(shares))
 
 
-def _series(opened: Sequence[Checkpoint], first: HeadNormSet, watch: Watch) -> tuple[Moment, ...]:
-    """Return each checkpoint's medians per layer, and how far its heads are from the first one's."""
-    moments = []
-    for checkpoint in opened:
-        norms = first if checkpoint is opened[0] else head_norms(checkpoint, watch=watch)
-        moved = distances(opened[0], checkpoint)
-        layers = checkpoint.distinct_layers
-        medians = {
-            name: tuple(median(head[name] for head in norms.trained if head.layer == layer) for layer in layers)
-            for name in STATISTICS
-        }
-        shares = [
-            tuple(median(each[which] for each in moved if each[0] == layer) for layer in layers) for which in (2, 3)
-        ]
-        moments.append(Moment(checkpoint.source, medians, shares[0], shares[1]))
-    return tuple(moments)
+def _moment(first: Checkpoint, checkpoint: Checkpoint, norms: HeadNormSet) -> Moment:
+    """Return a checkpoint's medians per layer, and how far its heads are from the first one's."""
+    moved, layers = distances(first, checkpoint), checkpoint.distinct_layers
+    medians = {
+        name: tuple(median(head[name] for head in norms.trained if head.layer == layer) for layer in layers)
+        for name in STATISTICS
+    }
+    shares = [tuple(median(each[which] for each in moved if each[0] == layer) for layer in layers) for which in (2, 3)]
+    return Moment(checkpoint.source, medians, shares[0], shares[1])
 
 
 def _short(value: float) -> str:

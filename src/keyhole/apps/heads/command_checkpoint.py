@@ -1,7 +1,7 @@
 """`keyhole checkpoint`: norms of every head of a checkpoint, what they guarantee, and what else its heads are."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,9 +16,7 @@ Examples:
 
   keyhole checkpoint norms step-100/ step-200/ step-400/ --out drift.png
 
-  keyhole checkpoint bound minilm --samples 1e9 --context 128
-
-  keyhole checkpoint bound vit.pt --config vit.json --samples 60000
+  keyhole checkpoint norms minilm --samples 1e9
 
   keyhole checkpoint order tsp.pt --rows points.npy
 
@@ -33,13 +31,15 @@ checkpoint_app = typer.Typer(no_args_is_help=True, help=HELP)
 def norms_command(
     sources: Annotated[list[str], typer.Argument(metavar="CHECKPOINT...", help=f"{SOURCE} Several for a series.")],
     *,
+    samples: Annotated[str, typer.Option(help="Training samples of the norm bound.", metavar="M")] = "1e6",
+    context: Annotated[str, typer.Option(help="Its number of positions.", metavar="T")] = "128",
     config: Config = None,
     out: Out = None,
 ) -> object:
     """Show the norms of W_QK and W_OV of every head beside random and shuffled weights.
 
-    Spectral, Frobenius, (2,1) by columns and by rows, stable rank; the share of each layer in a norm bound, and by how
-    much that is vacuous. Nothing of the files is run.
+    Spectral, Frobenius, (2,1) by columns and by rows, stable rank; the share of each layer in a norm bound after M
+    samples, and by how much that is vacuous. Nothing of the files is run.
     """
     from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
     from keyhole.apps.heads.model_source import open_checkpoint
@@ -49,34 +49,8 @@ def norms_command(
     if out is not None:
         CheckpointNorms.require_ending(out)
     with view_progress("norms") as watch:
-        answer = checkpoint_norms(*(open_checkpoint(each, config=config) for each in sources), watch=watch)
-    return written(answer, out)
-
-
-@checkpoint_app.command("bound", short_help="What its norms guarantee after M samples.")
-def bound_command(
-    source: Source,
-    *,
-    samples: Annotated[str, typer.Option(help="Number of training samples, m, such as 1e6.", metavar="M")],
-    context: Annotated[
-        str | None, typer.Option(help="Number of positions, T; 128, or those of a model of images.", metavar="T")
-    ] = None,
-    config: Config = None,
-    out: Out = None,
-) -> object:
-    """Say what the norms of CHECKPOINT guarantee after M samples, by every theorem that applies.
-
-    A model of one layer that reads images, and whose norms only centre, has a bound of its own; for any other the bound
-    is that of a stand-in.
-    """
-    from keyhole.apps.heads.checkpoint_bound import CheckpointBound, checkpoint_bound
-    from keyhole.cli.output import written
-    from keyhole.show.progress_view import view_progress
-
-    if out is not None:
-        CheckpointBound.require_ending(out)
-    with view_progress("bounding"):
-        answer: Any = checkpoint_bound(source, count(samples), count(context) if context else None, config=config)
+        checkpoints = (open_checkpoint(each, config=config) for each in sources)
+        answer = checkpoint_norms(*checkpoints, samples=count(samples), context=count(context), watch=watch)
     return written(answer, out)
 
 

@@ -1,10 +1,10 @@
 """The norms of every head of a checkpoint, beside those of random weights and of the same weights shuffled.
 
-Of a head there are two matrices: M = W_K W_Qᵀ/√k, with which scores are X M z (W_QK is its transpose), and
-W_OV = W_V W_O, which takes a row to what the head writes of it. Neither is formed: both are products of thin factors.
+A head has two matrices: M = W_K W_Qᵀ/√k, with which scores are X M z (W_QK is its transpose), and W_OV = W_V W_O,
+which takes a row to what the head writes of it. Neither is formed: both are products of thin factors.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -33,13 +33,7 @@ STATISTICS: Mapping[str, str] = MappingProxyType(
     }
 )
 NORM_NAMES = {"layer": "LayerNorm", "rms": "RMSNorm", "batch": "BatchNorm", "centred": "centring"}
-FIELDS = {
-    "spectral": "spectral",
-    "frobenius": "frobenius",
-    "columns": "columns21",
-    "rows": "rows21",
-    "rank": "stable_rank",
-}
+FIELDS = {"columns": "columns21", "rows": "rows21", "rank": "stable_rank"}  # of `ThinNorms`
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ class HeadStatistics:
     def __getitem__(self, statistic: str) -> float:
         """Return a statistic by its name, such as qk-spectral."""
         matrix, _, name = statistic.partition("-")
-        return float(getattr(self.score if matrix == "qk" else self.value, FIELDS[name]))
+        return float(getattr(self.score if matrix == "qk" else self.value, FIELDS.get(name, name)))
 
 
 @dataclass(frozen=True)
@@ -86,33 +80,30 @@ def head_norms(checkpoint: Checkpoint, *, seed: int = 0, watch: Watch = ignore) 
     stated = checkpoint.config.get("initializer_range")
     deviation = float(stated) if isinstance(stated, float) and 0 < stated < 1e6 else INITIAL
     rng = np.random.default_rng(seed)
-    trained, drawn, shuffled = [], [], []
+    sets: tuple[list[HeadStatistics], ...] = ([], [], [])
     layers = checkpoint.distinct_layers
     for done, index in enumerate(layers, 1):
         with threadpool_limits(1):  # matrices this small wait for each other's threads longer than they compute
             for number, head in enumerate(checkpoint.layers[index].heads):
-                trained.append(_statistics(index, number, head))
-                drawn.append(_statistics(index, number, _redrawn(head, deviation, rng)))
-                shuffled.append(_statistics(index, number, _shuffled(head, rng)))
+                for kept, each in zip(sets, (head, redrawn(head, deviation, rng), shuffled(head, rng)), strict=True):
+                    score, value = thin_norms(*each.score_factors), thin_norms(*each.value_factors)
+                    kept.append(HeadStatistics(index, number, score, value))
         watch(Progress(done, len(layers), f"layer {index + 1}"))
-    return HeadNormSet(tuple(trained), tuple(drawn), tuple(shuffled), deviation)
+    return HeadNormSet(tuple(sets[0]), tuple(sets[1]), tuple(sets[2]), deviation)
 
 
-def _statistics(layer: int, number: int, head: AttentionHead) -> HeadStatistics:
-    return HeadStatistics(layer, number, thin_norms(*head.score_factors), thin_norms(*head.value_factors))
+def redrawn(head: AttentionHead, deviation: float, rng: np.random.Generator) -> AttentionHead:
+    """Return a head of the same shape with normal entries."""
+    return _changed(head, lambda part: rng.normal(0, deviation, part.shape))
 
 
-def _parts(head: AttentionHead) -> Iterator[tuple[str, np.ndarray]]:
-    return ((name, getattr(head, name)) for name in ("query", "key", "value", "output"))
+def shuffled(head: AttentionHead, rng: np.random.Generator) -> AttentionHead:
+    """Return a head with the entries of each matrix permuted."""
+    return _changed(head, lambda part: rng.permutation(part.reshape(-1)).reshape(part.shape))
 
 
-def _redrawn(head: AttentionHead, deviation: float, rng: np.random.Generator) -> AttentionHead:
-    parts: dict[str, Any] = {name: rng.normal(0, deviation, part.shape) for name, part in _parts(head)}
-    return replace(head, **parts)
-
-
-def _shuffled(head: AttentionHead, rng: np.random.Generator) -> AttentionHead:
-    parts: dict[str, Any] = {name: rng.permutation(part.reshape(-1)).reshape(part.shape) for name, part in _parts(head)}
+def _changed(head: AttentionHead, change: Callable[[np.ndarray], np.ndarray]) -> AttentionHead:
+    parts: dict[str, Any] = {name: change(getattr(head, name)) for name in ("query", "key", "value", "output")}
     return replace(head, **parts)
 
 
@@ -143,11 +134,9 @@ def distances(first: Checkpoint, later: Checkpoint) -> tuple[tuple[int, int, flo
 def not_covered(checkpoint: Checkpoint) -> tuple[NotCovered, ...]:
     """Return what norms of W_QK and W_OV leave out, by the first layer, each with the reason."""
     layer, sizes = checkpoint.layers[0], checkpoint.sizes
-    attention = layer.attention
+    attention, norms = layer.attention, (layer.attention_norm, layer.feedforward_norm)
     biased = [name for name in ("query", "key", "value", "output") if getattr(attention, f"{name}_bias") is not None]
-    gained = next(
-        (norm.kind for norm in (layer.attention_norm, layer.feedforward_norm) if norm and norm.gain is not None), ""
-    )
+    gained = next((norm.kind for norm in norms if norm and norm.gain is not None), "")
     crossed = [each.name for each in checkpoint.unused if each.reason.startswith("cross-attention")]
     parts = (
         (

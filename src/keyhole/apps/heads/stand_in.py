@@ -43,7 +43,12 @@ def attention_radii(checkpoint: Checkpoint) -> tuple[float, ...]:
         if checkpoint.placement == "pre":
             radii.append(row_radius(layer.attention_norm, width))
         elif layer.index == 0:
-            radii.append(_first_radius(checkpoint))
+            part = checkpoint.embedding  # whose rows the first layer of a post-norm model sees
+            radius = row_radius(part.norm, width if part.widen is None else part.widen.inputs)
+            if radius is not None and part.widen is not None:
+                shift = 0.0 if part.widen.bias is None else float(np.linalg.norm(part.widen.bias))
+                radius = float(np.linalg.norm(part.widen.weight, 2)) * radius + shift
+            radii.append(radius)
         else:
             before = checkpoint.layers[layer.index - 1]
             radii.append(row_radius(before.feedforward_norm or before.attention_norm, width))
@@ -57,17 +62,6 @@ def attention_radii(checkpoint: Checkpoint) -> tuple[float, ...]:
     return known
 
 
-def _first_radius(checkpoint: Checkpoint) -> float | None:
-    """Bound the rows after the embedding and its norm, which the first layer of a post-norm model sees."""
-    part = checkpoint.embedding
-    width = checkpoint.sizes.width if part.widen is None else part.widen.inputs
-    radius = row_radius(part.norm, width)
-    if radius is None or part.widen is None:
-        return radius
-    shift = 0.0 if part.widen.bias is None else float(np.linalg.norm(part.widen.bias))
-    return float(np.linalg.norm(part.widen.weight, 2)) * radius + shift
-
-
 def stand_in_profile(checkpoint: Checkpoint, heads: tuple[HeadStatistics, ...], tokens: int) -> NormProfile:
     """Return the norms of the stand-in over so many rows, in units in which every row is in the unit ball.
 
@@ -77,19 +71,11 @@ def stand_in_profile(checkpoint: Checkpoint, heads: tuple[HeadStatistics, ...], 
     """
     radii = attention_radii(checkpoint)
     width = checkpoint.sizes.width
-    by_layer: dict[int, list[HeadStatistics]] = {}
-    for head in heads:
-        by_layer.setdefault(head.layer, []).append(head)
     blocks = []
-    for index, stored in enumerate(checkpoint.layers.stored):
-        own = by_layer[checkpoint.layers.stored.index(stored)]
-        scale = radii[index] ** 2
-        blocks.append(
-            BlockNorms(
-                heads=tuple(HeadNorms(_scaled(h.score, width, scale), _scaled(h.value, width, 1.0)) for h in own),
-                residual=True,
-            )
-        )
+    for radius, stored in zip(radii, checkpoint.layers.stored, strict=True):
+        of_layer = [head for head in heads if head.layer == checkpoint.layers.stored.index(stored)]
+        scaled = [(_scaled(each.score, width, radius**2), _scaled(each.value, width, 1.0)) for each in of_layer]
+        blocks.append(BlockNorms(heads=tuple(HeadNorms(*both) for both in scaled), residual=True))
     return NormProfile(
         blocks=tuple(blocks), tokens=tokens, readout=1.0, token_radius=1.0, query_radius=1.0, projected=True
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 from keyhole.apps.heads.batches import patches
-from keyhole.apps.heads.fixed_query import fixed_query_layer
 from keyhole.apps.heads.head_data import Images, Rows, Text
 from keyhole.apps.heads.head_statistics import HeadUse
 from keyhole.apps.heads.heads import Heads, heads
@@ -226,11 +225,15 @@ def _entropies(found: Heads, layer: int = 0) -> str:
 
 def recognised(checkpoint: Checkpoint, images: np.ndarray, labels: np.ndarray) -> tuple[int, float, float]:
     """Of how many images, the share whose digit has the largest logit, and how far queries at [CLS] differ."""
-    layer, model = fixed_query_layer(checkpoint), prepare(checkpoint, single=True)
-    unembedding = checkpoint.unembedding
-    assert unembedding is not None  # noqa: S101  (the layer has classes)
+    model, features, unembedding = (
+        prepare(checkpoint, single=True),
+        checkpoint.embedding.features,
+        checkpoint.unembedding,
+    )
+    assert features is not None  # noqa: S101  (it reads images)
+    assert unembedding is not None  # noqa: S101  (and has classes)
     scaled = (images[:, None] / 255.0 - VIT_SETTINGS["image_mean"]) / VIT_SETTINGS["image_std"]
-    rows = np.stack([model.embed_features(each) for each in patches(scaled, round(layer.features**0.5))])
+    rows = np.stack([model.embed_features(each) for each in patches(scaled, round(features.inputs**0.5))])
     queries: list[np.ndarray] = []
 
     def inside(layer: int, query: np.ndarray, key: np.ndarray, value: np.ndarray) -> None:
