@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from keyhole.apps.heads.batches import filled, patches
+from keyhole.apps.heads.head_statistics import filled
+from keyhole.apps.heads.images import patches
 from keyhole.apps.heads.model_source import open_checkpoint
 from keyhole.checkpoints import load_checkpoint, prepare
 from keyhole.errors import CheckpointError, DataError, MissingError

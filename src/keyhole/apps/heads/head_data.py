@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.heads.batches import patches
 from keyhole.apps.heads.head_statistics import Given
-from keyhole.apps.heads.images import read_images
+from keyhole.apps.heads.images import patches, read_images
 from keyhole.apps.heads.model_source import Source, array_of, open_checkpoint, tokens_of_bits
 from keyhole.apps.heads.texts import Pieces, TextReader, text_reader
 from keyhole.apps.heads.transformers_maps import Runs

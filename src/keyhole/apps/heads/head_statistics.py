@@ -5,16 +5,16 @@ inputs, each counting once. Every number is there twice: with all keys, and with
 rows nor keys are sinks, and the weights of a row are divided by what is left of their sum).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from keyhole.apps.heads.batches import batches, filled
 from keyhole.apps.heads.transformers_maps import Runs
-from keyhole.arrays import Bool, Float
+from keyhole.arrays import Bool, Float, Int
 from keyhole.checkpoints import Maps
 from keyhole.errors import DataError
 from keyhole.progress import Progress, Watch, ignore
@@ -63,22 +63,18 @@ class HeadUse:
 
     def mean(self, statistic: str, *, sinks: bool) -> Float[np.ndarray, "layers heads"]:
         """Average a statistic over the inputs that have it."""
-        values = (self.kept if sinks else self.without)[..., NAMES.index(statistic)]
-        there = ~np.isnan(values)
-        counted = there.sum(axis=0)
-        total = np.where(there, values, 0.0).sum(axis=0)
-        return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of a head that no input has a row for
+            return np.asarray(np.nanmean(self._values(statistic, sinks=sinks), axis=0))
 
-    def spread(self, statistic: str, *, sinks: bool) -> tuple[np.ndarray, np.ndarray]:
+    def spread(self, statistic: str, *, sinks: bool) -> Float[np.ndarray, "2 layers heads"]:
         """Return its 5 % and 95 % quantiles over inputs."""
-        values = (self.kept if sinks else self.without)[..., NAMES.index(statistic)]
-        low, high = np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
-        for at in np.ndindex(values.shape[1:]):
-            there = values[(slice(None), *at)]
-            there = there[~np.isnan(there)]
-            if len(there):
-                low[at], high[at] = np.quantile(there, (0.05, 0.95))
-        return low, high
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return np.asarray(np.nanquantile(self._values(statistic, sinks=sinks), (0.05, 0.95), axis=0))
+
+    def _values(self, statistic: str, *, sinks: bool) -> Float[np.ndarray, "inputs layers heads"]:
+        return (self.kept if sinks else self.without)[..., NAMES.index(statistic)]
 
     def verdicts(self) -> tuple[tuple[tuple[str, str], ...], ...]:
         """Return for each layer and head the verdict, and that of its weights without the sinks."""
@@ -193,6 +189,39 @@ def row_statistics(
         counted, total = where.sum(axis=-1), (values * where).sum(axis=-1)
         means.append(np.where(counted > 0, total / np.maximum(counted, 1), np.nan))  # NaN if no row counts
     return np.stack(means, axis=-1)
+
+
+def batches(lengths: Sequence[int], cells: int = 2**17) -> Iterator[list[int]]:
+    """Yield indices of inputs in batches of like lengths, (longest)² · inputs ≤ `cells`, so that maps stay small.
+
+    >>> list(batches([3, 10, 3, 2], cells=100))
+    [[3, 0, 2], [1]]
+    """
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda each: lengths[each]):
+        if batch and lengths[index] ** 2 * (len(batch) + 1) > cells:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def filled(parts: Sequence[np.ndarray]) -> tuple[Float[np.ndarray, "batch T d"], Bool[np.ndarray, "batch T"]]:
+    """Return rows of several inputs as one batch, filled up with zeros, and which rows are real."""
+    longest = max(len(part) for part in parts)
+    rows = np.zeros((len(parts), longest, parts[0].shape[1]))
+    visible = np.zeros((len(parts), longest), dtype=bool)
+    for number, part in enumerate(parts):
+        rows[number, : len(part)] = part
+        visible[number, : len(part)] = True
+    return rows, visible
+
+
+def word_maps(maps: Float[np.ndarray, "heads T T"], words: Int[np.ndarray, "T"]) -> Float[np.ndarray, "heads W W"]:
+    """Return maps between words: summed over the pieces attended to, averaged over those that attend."""
+    member = (words[:, None] == np.arange(words.max() + 1)).astype(maps.dtype)
+    return np.asarray((member / member.sum(axis=0)).T @ maps @ member)
 
 
 def _beside(table: np.ndarray, step: int) -> np.ndarray:

@@ -7,11 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from keyhole.api.result import Result
-from keyhole.apps.heads.annotation import word_maps
-from keyhole.apps.heads.batches import filled
 from keyhole.apps.heads.controls import CONTROLS, controlled
-from keyhole.apps.heads.head_data import Data, HeadData, head_data, opened, require_head
-from keyhole.apps.heads.head_statistics import RULE, USE, VERDICTS, HeadUse, head_use
+from keyhole.apps.heads.head_data import Data, head_data, opened, require_head
+from keyhole.apps.heads.head_statistics import RULE, USE, VERDICTS, HeadUse, filled, head_use, word_maps
 from keyhole.apps.heads.model_source import Source
 from keyhole.apps.heads.transformers_maps import REDRAWN, OutsideModel, Runs, redrawn
 from keyhole.checkpoints import Checkpoint, Sizes, prepare
@@ -226,6 +224,29 @@ def heads(
             run = redrawn(model, seed) if isinstance(model, OutsideModel) else controlled(model, name, seed)
         uses[name] = head_use(run, inputs.lengths, inputs.give, ordered=inputs.ordered, watch=view)
     verdicts = {name: [verdict for row in use.verdicts() for verdict, _ in row] for name, use in uses.items()}
+    weights = {kind: _weights(use) for kind, use in uses.items()}
+    trained, judged = weights.pop("trained"), uses["trained"].verdicts()
+    measured = [
+        MeasuredHead(
+            **vars(trained[at]),
+            layer=at[0],
+            head=at[1],
+            verdict=judged[at[0]][at[1]][0],
+            verdict_without_sinks=judged[at[0]][at[1]][1],
+            controls={kind: control[at] for kind, control in weights.items()},
+        )
+        for at in trained
+    ]
+    drawn = None
+    if head is not None:
+        kept: list[np.ndarray] = []
+
+        def look(layer: int, maps: np.ndarray) -> None:
+            if layer == head[0]:
+                kept.append(maps[0, head[1]].astype(np.float64))
+
+        model.run(*filled([inputs.give(0).rows]), look)
+        drawn = HeadMap(*head, inputs.spell(0), kept[0], inputs.grid)
     return Heads(
         source=model.checkpoint.source,
         architecture=model.checkpoint.architecture,
@@ -235,30 +256,12 @@ def heads(
         rows=(min(inputs.lengths), max(inputs.lengths)),
         sinks=inputs.sinks,
         queries="the first row alone" if first_query else "every row",
-        heads=_measured(uses),
+        heads=tuple(measured),
         counts={name: {each: found.count(each) for each in VERDICTS} for name, found in verdicts.items()},
         control_is=control_is,
         seed=seed,
-        map=None if head is None else _map(model, inputs, head),
+        map=drawn,
         uses=uses,
-    )
-
-
-def _measured(uses: Mapping[str, HeadUse]) -> tuple[MeasuredHead, ...]:
-    verdicts = uses["trained"].verdicts()
-    weights = {kind: _weights(use) for kind, use in uses.items()}
-    trained = weights.pop("trained")
-    return tuple(
-        MeasuredHead(
-            with_sinks=own.with_sinks,
-            without_sinks=own.without_sinks,
-            layer=layer,
-            head=head,
-            verdict=verdicts[layer][head][0],
-            verdict_without_sinks=verdicts[layer][head][1],
-            controls={kind: control[layer, head] for kind, control in weights.items()},
-        )
-        for (layer, head), own in trained.items()
     )
 
 
@@ -268,34 +271,22 @@ def _weights(use: HeadUse) -> dict[tuple[int, int], MeasuredWeights]:
         {name: np.stack([use.mean(name, sinks=sinks), *use.spread(name, sinks=sinks)], axis=-1) for name in USE}
         for sinks in (True, False)
     ]
-    statistics = [
-        {
-            at: {
-                name: tuple(None if np.isnan(each) else float(each) for each in table[at])
-                for name, table in named.items()
-            }
-            for at in np.ndindex(named["entropy"].shape[:2])
+
+    def of(at: tuple[int, int], named: Mapping[str, np.ndarray]) -> Statistics:
+        spreads = {
+            name: [None if np.isnan(each) else float(each) for each in table[at]] for name, table in named.items()
         }
-        for named in tables
-    ]
-    return {at: MeasuredWeights(statistics[0][at], statistics[1][at]) for at in statistics[0]}  # type: ignore[arg-type]
+        return {name: (mean, low, high) for name, (mean, low, high) in spreads.items()}
+
+    return {
+        (layer, head): MeasuredWeights(*(of((layer, head), named) for named in tables))
+        for layer, head in np.ndindex(use.kept.shape[1:3])
+    }
 
 
 def part_of(watch: Watch, name: str, before: int, of: int) -> Watch:
     """Return a watcher of one of several passes: `before` steps were done when it begins, `of` are all."""
     return lambda step: watch(Progress(before + step.done, of, f"{name}: {step.what}"))
-
-
-def _map(model: Runs, data: HeadData, head: tuple[int, int]) -> HeadMap:
-    kept: list[np.ndarray] = []
-
-    def look(layer: int, maps: np.ndarray) -> None:
-        if layer == head[0]:
-            kept.append(maps[0, head[1]].astype(np.float64))
-
-    rows, visible = filled([data.give(0).rows])
-    model.run(rows, visible, look)
-    return HeadMap(head[0], head[1], data.spell(0), kept[0], data.grid)
 
 
 def _short(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Images on disk: a folder of .npy arrays, or of .png and .jpg files, which the package Pillow reads."""
+"""Images on disk, a folder of .npy arrays or of .png and .jpg files, which the package Pillow reads; and patches."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.arrays import Float
 from keyhole.errors import DataError, MissingError
 from keyhole.files.reading import parse_array, read_bytes
 
@@ -109,3 +110,16 @@ def _decoded(source: Path | BytesIO, name: str, mode: str, most_pixels: int) -> 
             return opened.convert(mode)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise DataError(f"{name} is no picture that can be read ({error}); save it again.") from error
+
+
+def patches(images: Float[np.ndarray, "n channels height width"], side: int) -> Float[np.ndarray, "n count f"]:
+    """Return images cut into squares, row by row, each flattened by channel, row and column.
+
+    >>> patches(np.arange(16.0).reshape(1, 1, 4, 4), 2)[0, 1].tolist()
+    [2.0, 3.0, 6.0, 7.0]
+    """
+    n, channels, height, width = images.shape
+    if height % side or width % side:
+        raise DataError(f"Images of {height} × {width} cannot be cut into squares of side {side}.")
+    cut = images.reshape(n, channels, height // side, side, width // side, side)
+    return cut.transpose(0, 2, 4, 1, 3, 5).reshape(n, -1, channels * side * side)

@@ -8,6 +8,7 @@ set encoders and prior-fitted networks: does a row that stays change when the ro
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -119,8 +120,24 @@ def model_order(source: Source | Checkpoint, data: Data, *, context: int | None 
     'equivariant to rounding'
     """
     model = prepare(opened(source))
-    report = _asked(model, data, context, seed)
     checkpoint = model.checkpoint
+    if isinstance(data, Text):
+        tokens = [each.tokens for each in text_pieces(model, data)[0] if len(each) >= 4][:MOST]
+        if not tokens:
+            raise DataError("No text has four tokens, those that the tokenizer adds included; give longer ones.")
+        report = order_of_tokens(model, tokens, context=context, seed=seed)
+    elif isinstance(data, Images):
+        report = order_of_rows(model, image_rows(model, data)[0][:MOST], context=context, seed=seed)
+    else:
+        array = array_of(data.array, "rows")
+        if array.ndim == 2 and array.dtype.kind in "iub":
+            bits = tokens_of_bits(checkpoint.source, array)
+            tokens = list((array if bits is None else bits)[:MOST])
+            report = order_of_tokens(model, tokens, context=context, seed=seed)
+        elif array.dtype.kind not in "fiu":
+            raise DataError(f"Rows of kind {array.dtype} were given; give numbers (inputs, T, features), or tokens.")
+        else:
+            report = order_of_rows(model, array[:MOST].astype(np.float64), context=context, seed=seed)
     return ModelOrder(
         **vars(report),
         source=checkpoint.source,
@@ -133,34 +150,17 @@ def model_order(source: Source | Checkpoint, data: Data, *, context: int | None 
     )
 
 
-def _asked(model: Prepared, data: Data, context: int | None, seed: int) -> OrderReport:
-    if isinstance(data, Text):
-        pieces = [each.tokens for each in text_pieces(model, data)[0] if len(each) >= 4][:MOST]
-        if not pieces:
-            raise DataError("No text has four tokens, those that the tokenizer adds included; give longer ones.")
-        return order_of_tokens(model, pieces, context=context, seed=seed)
-    if isinstance(data, Images):
-        return order_of_rows(model, image_rows(model, data)[0][:MOST], context=context, seed=seed)
-    array = array_of(data.array, "rows")
-    if array.ndim == 2 and array.dtype.kind in "iub":
-        bits = tokens_of_bits(model.checkpoint.source, array)
-        return order_of_tokens(model, list((array if bits is None else bits)[:MOST]), context=context, seed=seed)
-    if array.dtype.kind not in "fiu":
-        raise DataError(f"Rows of kind {array.dtype} were given; give numbers (inputs, T, features), or tokens.")
-    return order_of_rows(model, array[:MOST].astype(np.float64), context=context, seed=seed)
-
-
 def _number(value: float | None, what: str) -> str:
     return "not asked of such a model" if value is None else f"{value:.3g} ({what})"
 
 
 @dataclass(frozen=True, eq=False)
 class _Input:
-    """One input: its rows for an order of its parts, with their positions or without, and which parts may move."""
+    """One input: its rows for an order of its parts, at these positions or in order; and the parts that stay."""
 
-    embed: Callable[[np.ndarray, bool], np.ndarray]
+    embed: Callable[[np.ndarray, np.ndarray | None], np.ndarray]
     count: int
-    fixed: tuple[int, ...]  # rows that stay, such as [CLS]
+    fixed: tuple[int, ...]  # such as [CLS]
 
 
 def order_of_tokens(
@@ -171,30 +171,27 @@ def order_of_tokens(
     Of causal and rotary models only the third question is asked. With `context` the rows after so many are those that
     stay, and they see the context alone, as in prior-fitted networks; else the last row stays, and sees all.
     """
-
-    def embedded(text: np.ndarray) -> Callable[[np.ndarray, bool], np.ndarray]:
-        return lambda order, moved: model.embed(text[order], positions=order if moved else None)
-
     for text in texts:
         if len(text) < 4:
             raise DataError(f"A text of {len(text)} tokens was given; two between the first and the last are needed.")
-    inputs = [_Input(embedded(text), len(text), (0, len(text) - 1)) for text in texts]
+
+    def embed(text: np.ndarray, order: np.ndarray, positions: np.ndarray | None) -> np.ndarray:
+        return model.embed(text[order], positions)
+
+    inputs = [_Input(partial(embed, text), len(text), (0, len(text) - 1)) for text in texts]
     return _order(model, inputs, context, seed)
 
 
 def order_of_rows(model: Prepared, inputs: np.ndarray, *, context: int | None = None, seed: int = 0) -> OrderReport:
     """Move the rows (inputs, T, features) of a model, such as points or patches; [CLS] stays. See `order_of_tokens`."""
     before = 0 if model.checkpoint.embedding.cls is None else len(model.checkpoint.embedding.cls)
-
-    def embedded(rows: np.ndarray) -> Callable[[np.ndarray, bool], np.ndarray]:
-        def embed(order: np.ndarray, moved: bool) -> np.ndarray:  # noqa: FBT001  (one of two ways)
-            return model.embed_features(rows[order[before:] - before], positions=order if moved else None)
-
-        return embed
-
     if inputs.ndim != 3 or inputs.shape[1] < 3:
         raise DataError(f"Rows of shape {inputs.shape} were given; give (inputs, T, features), three rows or more.")
-    made = [_Input(embedded(rows), before + len(rows), tuple(range(before))) for rows in inputs]
+
+    def embed(rows: np.ndarray, order: np.ndarray, positions: np.ndarray | None) -> np.ndarray:
+        return model.embed_features(rows[order[before:] - before], positions)
+
+    made = [_Input(partial(embed, rows), before + len(rows), tuple(range(before))) for rows in inputs]
     return _order(model, made, context, seed)
 
 
@@ -210,29 +207,27 @@ def _order(model: Prepared, inputs: Sequence[_Input], context: int | None, seed:
                 "row less than there are."
             )
         same = np.arange(given.count)
-        plain = model.run(given.embed(same, False)[None])[0]  # noqa: FBT003
+        plain = model.run(given.embed(same, None)[None])[0]
         if reason is None:
             order = _permuted(rng, given.count, given.fixed)
-            both = model.run(given.embed(order, True)[None])[0]  # noqa: FBT003
+            both = model.run(given.embed(order, order)[None])[0]
             together.append(np.abs(both - plain[order]).max() / np.abs(plain).max())
             if kind != "none":
-                apart = model.run(given.embed(order, False)[None])[0]  # noqa: FBT003
+                apart = model.run(given.embed(order, None)[None])[0]
                 alone.append(_change(apart, plain[order]).mean())
         length = given.count - 1 if context is None else context
         order = _permuted(rng, given.count, (*given.fixed, *range(length, given.count)))
         visible = None if context is None else (same < length)[None]
-        stays = plain if visible is None else model.run(given.embed(same, False)[None], visible)[0]  # noqa: FBT003
-        moved = model.run(given.embed(order, False)[None], visible)[0]  # noqa: FBT003
+        stays = plain if visible is None else model.run(given.embed(same, None)[None], visible)[0]
+        moved = model.run(given.embed(order, None)[None], visible)[0]
         before.append(_change(moved[length:], stays[length:]).max())
     context_moves = float(max(before))
     if reason is not None or not together:
         return OrderReport(reason or UNKNOWN, None, None, context_moves, len(inputs))
     if max(together) > ROUNDING:
         verdict = "not equivariant: rows moved with their positions change"
-    elif not alone:
-        verdict = "equivariant to rounding"
     else:
-        verdict = "equivariant to rounding; order matters through positions alone"
+        verdict = f"equivariant to rounding{'; order matters through positions alone' if alone else ''}"
     mean = float(np.mean(alone)) if alone else None
     return OrderReport(verdict, float(max(together)), mean, context_moves, len(inputs))
 

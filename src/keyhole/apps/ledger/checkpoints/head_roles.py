@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from keyhole.apps.heads.batches import patches
 from keyhole.apps.heads.head_data import Images, Rows, Text
 from keyhole.apps.heads.head_statistics import HeadUse
 from keyhole.apps.heads.heads import Heads, heads
+from keyhole.apps.heads.images import patches
 from keyhole.apps.heads.packages import PACKAGED
 from keyhole.apps.ledger.checkpoints.sources import (
     DIGITS,
