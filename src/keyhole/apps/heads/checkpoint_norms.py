@@ -8,8 +8,7 @@ from statistics import median
 from typing import ClassVar
 
 from keyhole.api.result import Result
-from keyhole.apps.heads.head_data import opened
-from keyhole.apps.heads.model_source import Source
+from keyhole.apps.heads.model_source import Source, open_checkpoint
 from keyhole.apps.heads.norms import STATISTICS, HeadNormSet, NotCovered, distances, head_norms, not_covered
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import DEEP, Real, guarantee, sample_size
@@ -246,8 +245,8 @@ class CheckpointNorms(Result):
 
 
 def checkpoint_norms(
-    source: Source | Checkpoint,
-    *later: Source | Checkpoint,
+    source: Source,
+    *later: Source,
     samples: Real = 1e6,
     context: int = 128,
     seed: int = 0,
@@ -268,7 +267,7 @@ def checkpoint_norms(
     """
     if context < 1:
         raise ArgumentError(f"A context has at least one position; got {context}.")
-    m, checkpoints = sample_size(samples), [opened(each) for each in (source, *later)]
+    m, checkpoints = sample_size(samples), [open_checkpoint(each) for each in (source, *later)]
     first = checkpoints[0]
     norms = head_norms(first, seed=seed, watch=watch)
     series = [(first, norms), *((each, head_norms(each, watch=watch)) for each in checkpoints[1:])] if later else []

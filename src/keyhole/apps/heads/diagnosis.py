@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyhole.attention import Keys, Queries, Values, require_context, require_positive
+from keyhole.attention import Keys, Queries, Values
 from keyhole.errors import AssumptionError
 from keyhole.latent.kernels import Constant, Exponential, Gaussian, Kernel, embed_mean, smooth, smooth_left_out
 
@@ -41,8 +41,6 @@ class Fit:
 class Diagnosis:
     """A head beside estimators of the conditional mean of its values."""
 
-    tokens: int
-    queries: int
     own: Fit  # the head's softmax at its own temperature
     fits: tuple[Fit, ...]  # the mean, softmax and conditional-mean attention, each at its best settings
 
@@ -56,29 +54,12 @@ class Diagnosis:
         """True if the best fit beats the mean of the values by two standard errors: keys then tell of values."""
         return self.best.unexplained < self.fits[0].unexplained - 2 * self.best.standard_error
 
-    @property
-    def excess(self) -> float:
-        """The share of held-out values' spread that the head misses beyond the best fit."""
-        return self.own.unexplained - self.best.unexplained
-
 
 def diagnose_head(
-    queries: Queries,
-    keys: Keys,
-    values: Values,
-    *,
-    temperature: float | None = None,
-    rng: np.random.Generator,
+    queries: Queries, keys: Keys, values: Values, *, temperature: float, rng: np.random.Generator
 ) -> Diagnosis:
-    """Compare a head with estimators of E[v | k]; its own temperature is √d unless another is given."""
-    require_context(keys, values, queries)
-    own = float(np.sqrt(keys.shape[1])) if temperature is None else temperature
-    require_positive("a temperature", own)
-    if len(keys) < 4 or len(queries) == 0:
-        raise AssumptionError(
-            f"A head is diagnosed from at least four tokens, two to fit and two held out, and one query; got "
-            f"{len(keys)} tokens and {len(queries)} queries."
-        )
+    """Compare a head of this temperature with estimators of E[v | k], from at least four tokens."""
+    own = temperature
     order = rng.permutation(len(keys))[:MOST]
     fitted, held = order[: len(order) // 2], order[len(order) // 2 :]
     if float(np.square(values[held] - values[held].mean(axis=0)).sum()) == 0:
@@ -97,7 +78,7 @@ def diagnose_head(
     best = int(np.argmin(losses))
     gamma = own * TEMPERATURES[best]
     softmax = case.fit("softmax", gamma, None, _softmax(Exponential(gamma)), on_edge=best in (0, len(losses) - 1))
-    return Diagnosis(len(keys), len(queries), chosen, (flat, softmax, *_best_embeddings(case, own)))
+    return Diagnosis(chosen, (flat, softmax, *_best_embeddings(case, own)))
 
 
 Answer = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # keys, values, queries → answers
@@ -127,7 +108,7 @@ class _Case:
 
 
 def _up_to_a_factor(fitted: np.ndarray, outputs: np.ndarray) -> tuple[float, float]:
-    """The c of the least ‖c·fitted − outputs‖², and what share of ‖outputs‖² is then left."""
+    """Return the c of the least ‖c·fitted − outputs‖², and what share of ‖outputs‖² is then left."""
     size, whole = float(np.linalg.norm(fitted)), float(np.linalg.norm(outputs))
     if size <= 1e-12 * whole or whole == 0:  # a fit that is flat to rounding gives nothing of outputs that move
         return 0.0, 1.0 if whole else 0.0
@@ -149,7 +130,7 @@ def _embedding(kernel: Kernel, ridge: float) -> Answer:
 
 
 def _best_embeddings(case: _Case, own: float) -> tuple[Fit, Fit]:
-    """Conditional-mean attention with the head's own kernel, and with the Gaussian one.
+    """Fit conditional-mean attention with the head's own kernel, and with the Gaussian one.
 
     The exponential kernel is scaled to 1 at the longest key fitted. At longer queries it grows as e to their excess
     over γ; temperatures at which that is more than doubles can hold are left out of its grid.
@@ -173,7 +154,7 @@ def _best_embeddings(case: _Case, own: float) -> tuple[Fit, Fit]:
 
 
 def _best_embedding(case: _Case, grid: list[float], name: str, make: Callable[[float], Kernel]) -> Fit:
-    """The bandwidth and ridge of the least left-out error; one eigendecomposition serves every ridge."""
+    """Fit with the bandwidth and ridge of the least left-out error; one eigendecomposition serves every ridge."""
     centred = case.values - case.values.mean(axis=0)
     best: tuple[float, int, int, float, float] | None = None
     for row, gamma in enumerate(grid):

@@ -1,18 +1,19 @@
 """Is a head an estimator? Its queries, keys and values beside smoothers and conditional means, on data."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from keyhole.api.result import Result
 from keyhole.apps.heads.controls import CONTROLS, controlled
 from keyhole.apps.heads.diagnosis import Diagnosis, diagnose_head
-from keyhole.apps.heads.head_data import Data, HeadData, head_data, opened, require_head
+from keyhole.apps.heads.head_data import Data, head_data, require_head
 from keyhole.apps.heads.heads import COUNTING
-from keyhole.apps.heads.model_source import Source
-from keyhole.checkpoints import Checkpoint, Prepared, prepare
+from keyhole.apps.heads.model_source import Source, open_checkpoint
+from keyhole.checkpoints import prepare
 from keyhole.decimals import counted
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure, Row
@@ -142,7 +143,7 @@ class HeadEstimator(Result):
 
 
 def head_estimator(
-    source: Source | Checkpoint,
+    source: Source,
     data: Data,
     *,
     head: tuple[int, int] | None = None,
@@ -155,7 +156,7 @@ def head_estimator(
     Queries, keys and values are those that scores read: with biases, and turned where positions are rotary. That a
     family fits describes a head's rows, and does not say that the model was trained for it.
     """
-    checkpoint = opened(source)
+    checkpoint = open_checkpoint(source)
     model = prepare(checkpoint)
     sizes = checkpoint.sizes
     require_head(head, sizes)
@@ -166,12 +167,26 @@ def head_estimator(
     asked = [(layer, number) for layer in range(sizes.layers) for number in range(sizes.heads)]
     asked = asked if head is None else [head]
     control_is = CONTROLS if controls else {}
+    queries = slice(-1, None) if checkpoint.causal else slice(None)
     estimated, done = {}, 0
     for kind in ("trained", *control_is):
         run = model if kind == "trained" else controlled(model, kind, seed)
         kept: dict[tuple[int, int], list[Diagnosis]] = {each: [] for each in asked}
         for index in long[:MOST_INPUTS]:
-            _diagnose(run, inputs, index, kept, seed)
+
+            def inside(
+                layer: int, query: np.ndarray, key: np.ndarray, value: np.ndarray, index: int = index, kept: Any = kept
+            ) -> None:
+                scale = model.layers[checkpoint.layers.stored[layer]].attention.scale
+                for (at, number), rows in kept.items():
+                    if at != layer:
+                        continue
+                    parts = (query[0, number, queries], key[0, number], value[0, number])
+                    rng = np.random.default_rng((seed, index, layer, number))
+                    with suppress(AssumptionError):  # numbers that cannot be fitted
+                        rows.append(diagnose_head(*parts, temperature=1 / scale, rng=rng))
+
+            run.run(inputs.give(index).rows[None], inside=inside)
             done += 1
             watch(Progress(done, (1 + len(control_is)) * len(long[:MOST_INPUTS]), f"{kind}: inputs"))
         estimated[kind] = tuple(_estimated(*each, kept[each]) for each in asked)
@@ -189,27 +204,6 @@ def head_estimator(
         control_is=control_is,
         seed=seed,
     )
-
-
-def _diagnose(
-    model: Prepared, data: HeadData, index: int, kept: Mapping[tuple[int, int], list[Diagnosis]], seed: int
-) -> None:
-    """Diagnose every head that is asked on one input; skip one whose numbers cannot be fitted there."""
-    queries = slice(-1, None) if model.checkpoint.causal else slice(None)
-
-    def inside(layer: int, query: np.ndarray, key: np.ndarray, value: np.ndarray) -> None:
-        scale = model.layers[model.checkpoint.layers.stored[layer]].attention.scale
-        for (at, number), rows in kept.items():
-            if at != layer:
-                continue
-            rng = np.random.default_rng((seed, index, layer, number))
-            parts = (query[0, number, queries], key[0, number], value[0, number])
-            try:
-                rows.append(diagnose_head(*parts, temperature=1 / scale, rng=rng))
-            except AssumptionError:
-                continue
-
-    model.run(data.give(index).rows[None], inside=inside)
 
 
 def _estimated(layer: int, head: int, found: Sequence[Diagnosis]) -> EstimatedHead:

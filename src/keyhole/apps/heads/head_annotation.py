@@ -16,13 +16,12 @@ import numpy as np
 
 from keyhole.api.result import Result
 from keyhole.apps.heads.controls import CONTROLS, controlled
-from keyhole.apps.heads.head_data import opened
 from keyhole.apps.heads.head_statistics import batches, filled, word_maps
 from keyhole.apps.heads.heads import COUNTING, part_of
-from keyhole.apps.heads.model_source import Source
+from keyhole.apps.heads.model_source import Source, open_checkpoint
 from keyhole.apps.heads.texts import Pieces, text_reader
 from keyhole.arrays import Bool, Float, Int
-from keyhole.checkpoints import Checkpoint, Maps, Prepared, Sizes, prepare
+from keyhole.checkpoints import Maps, Prepared, Sizes, prepare
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
 from keyhole.figure import Axis, Figure, Row
@@ -347,7 +346,7 @@ def _spelled(model: Prepared, sentences: Sequence[Sentence]) -> list[tuple[Piece
 
 
 def heads_annotation(
-    source: Source | Checkpoint,
+    source: Source,
     *,
     chosen_on: str | Path,
     scored_on: str | Path,
@@ -363,7 +362,7 @@ def heads_annotation(
     """
     paths = Path(chosen_on), Path(scored_on)
     sentences = [read_conllu(path) for path in paths]
-    model = prepare(opened(source), single=True)
+    model = prepare(open_checkpoint(source), single=True)
     parts = [_spelled(model, each) for each in sentences]
 
     def example(part: int, index: int) -> Example:

@@ -10,7 +10,7 @@ import numpy as np
 
 from keyhole.apps.heads.head_statistics import Given
 from keyhole.apps.heads.images import patches, read_images
-from keyhole.apps.heads.model_source import Source, array_of, open_checkpoint, tokens_of_bits
+from keyhole.apps.heads.model_source import array_of, tokens_of_bits
 from keyhole.apps.heads.texts import Pieces, TextReader, text_reader
 from keyhole.apps.heads.transformers_maps import Runs
 from keyhole.checkpoints import Checkpoint, Prepared, Sizes
@@ -87,11 +87,6 @@ def data_of(text: Path | None, images: Path | None, rows: Path | None) -> Data:
     return Images(images) if images is not None else Rows(rows or "")
 
 
-def opened(source: Source | Checkpoint) -> Checkpoint:
-    """Return a checkpoint as it was given, or opened."""
-    return source if isinstance(source, Checkpoint) else open_checkpoint(source)
-
-
 def require_head(head: tuple[int, int] | None, sizes: Sizes) -> None:
     """Refuse a head, by layer and number from 0, that the model lacks."""
     if head is not None and not (0 <= head[0] < sizes.layers and 0 <= head[1] < sizes.heads):
@@ -102,15 +97,45 @@ def require_head(head: tuple[int, int] | None, sizes: Sizes) -> None:
 
 
 def head_data(model: Runs, data: Data) -> HeadData:
-    """Return the inputs that the data are to a model."""
+    """Return the inputs that the data are to a model.
+
+    Of a text the sinks are the tokens that the tokenizer adds, and the first row of a causal model.
+    """
     if isinstance(data, Text):
-        return _text_data(model, data)
+        inputs, reader, name = text_pieces(model, data)
+        first = bool(model.checkpoint.causal)
+
+        def give(index: int) -> Given:
+            sinks = inputs[index].added.copy()
+            sinks[0] |= first
+            return Given(model.embed(inputs[index].tokens), sinks)
+
+        added = bool(reader.before or reader.after)
+        sinks = [*(["tokens the tokenizer adds"] if added else []), *(["the first row"] if first else [])]
+        return HeadData(
+            f"{len(inputs)} inputs of {name}",
+            " and ".join(sinks) or "none",
+            [len(each) for each in inputs],
+            give,
+            lambda index: inputs[index].spelled,
+            ordered=True,
+        )
     if not isinstance(model, Prepared):
         raise ArgumentError("transformers runs a model on text alone; give text.")
     if isinstance(data, Images):
         rows, grid = image_rows(model, data)
         return replace(_features(model, rows, f"{len(rows)} images", ordered=False), grid=grid)
-    return _row_data(model, data)
+    array = array_of(data.array, "rows")
+    if array.ndim == 2 and array.size and array.dtype.kind in "iub":
+        bits = tokens_of_bits(model.checkpoint.source, array)
+        return _tokens(model, array if bits is None else bits, last=bits is not None)
+    if array.ndim != 3 or not array.size or array.dtype.kind not in "fiu":
+        raise DataError(
+            f"Rows of shape {array.shape} and kind {array.dtype} were given; give numbers (inputs, T, features), or "
+            "tokens (inputs, T) as whole numbers."
+        )
+    ordered = model.checkpoint.positions.kind != "none"
+    return _features(model, array.astype(np.float64), f"{len(array)} inputs of {array.shape[1]} rows", ordered=ordered)
 
 
 def text_pieces(model: Runs, text: Text) -> tuple[list[Pieces], TextReader, str]:
@@ -130,24 +155,6 @@ def text_pieces(model: Runs, text: Text) -> tuple[list[Pieces], TextReader, str]
     if not inputs:
         raise DataError(f"{name} has no text; write a text on every line.")
     return inputs, reader, name
-
-
-def _text_data(model: Runs, text: Text) -> HeadData:
-    """Return texts as inputs; the tokens that the tokenizer adds are sinks, and the first row of a causal model."""
-    inputs, reader, name = text_pieces(model, text)
-    first = bool(model.checkpoint.causal)
-
-    def give(index: int) -> Given:
-        sinks = inputs[index].added.copy()
-        sinks[0] |= first
-        return Given(model.embed(inputs[index].tokens), sinks)
-
-    added = bool(reader.before or reader.after)
-    sinks = " and ".join([*(["tokens the tokenizer adds"] if added else []), *(["the first row"] if first else [])])
-    what = f"{len(inputs)} inputs of {name}"
-    return HeadData(
-        what, sinks or "none", [len(e) for e in inputs], give, lambda index: inputs[index].spelled, ordered=True
-    )
 
 
 def reads_images(checkpoint: Checkpoint) -> bool:
@@ -180,7 +187,7 @@ def image_rows(model: Prepared, images: Images) -> tuple[np.ndarray, tuple[int, 
     side = isqrt(features.inputs // array.shape[1])
     if side * side * array.shape[1] != features.inputs:
         raise DataError(
-            f"The model reads {features.inputs} numbers of each patch, which are no squares of {array.shape[1]} "
+            f"The model reads {features.inputs} numbers of each patch, which are not squares of {array.shape[1]} "
             "channels; give images with the channels that it was trained on."
         )
     grid = array.shape[2] // side, array.shape[3] // side
@@ -237,20 +244,6 @@ def _size(scaling: Mapping[str, Any]) -> tuple[int, int] | None:
 
 def _whole(value: object, default: int) -> int:
     return value if type(value) is int else default
-
-
-def _row_data(model: Prepared, rows: Rows) -> HeadData:
-    array = array_of(rows.array, "rows")
-    if array.ndim == 2 and array.size and array.dtype.kind in "iub":
-        bits = tokens_of_bits(model.checkpoint.source, array)
-        return _tokens(model, array if bits is None else bits, last=bits is not None)
-    if array.ndim != 3 or not array.size or array.dtype.kind not in "fiu":
-        raise DataError(
-            f"Rows of shape {array.shape} and kind {array.dtype} were given; give numbers (inputs, T, features), or "
-            "tokens (inputs, T) as whole numbers."
-        )
-    ordered = model.checkpoint.positions.kind != "none"
-    return _features(model, array.astype(np.float64), f"{len(array)} inputs of {array.shape[1]} rows", ordered=ordered)
 
 
 def _tokens(model: Prepared, tokens: np.ndarray, *, last: bool) -> HeadData:

@@ -8,11 +8,11 @@ import numpy as np
 
 from keyhole.api.result import Result
 from keyhole.apps.heads.controls import CONTROLS, controlled
-from keyhole.apps.heads.head_data import Data, head_data, opened, require_head
+from keyhole.apps.heads.head_data import Data, head_data, require_head
 from keyhole.apps.heads.head_statistics import RULE, USE, VERDICTS, HeadUse, filled, head_use, word_maps
-from keyhole.apps.heads.model_source import Source
+from keyhole.apps.heads.model_source import Source, open_checkpoint
 from keyhole.apps.heads.transformers_maps import REDRAWN, OutsideModel, Runs, redrawn
-from keyhole.checkpoints import Checkpoint, Sizes, prepare
+from keyhole.checkpoints import Sizes, prepare
 from keyhole.decimals import counted
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
@@ -189,7 +189,7 @@ def _drawn(shown: HeadMap) -> Figure:
 
 
 def heads(
-    source: Source | Checkpoint | OutsideModel,
+    source: Source | OutsideModel,
     data: Data,
     *,
     head: tuple[int, int] | None = None,
@@ -206,7 +206,7 @@ def heads(
     on the first input. The maps are those of our own forward pass, in single precision; an `OutsideModel` is run by
     transformers, on text, beside one control.
     """
-    model = source if isinstance(source, OutsideModel) else prepare(opened(source), single=True)
+    model = source if isinstance(source, OutsideModel) else prepare(open_checkpoint(source), single=True)
     control_is = ({"random": REDRAWN} if isinstance(model, OutsideModel) else CONTROLS) if controls else {}
     require_head(head, model.checkpoint.sizes)
     inputs = head_data(model, data)

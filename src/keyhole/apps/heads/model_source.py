@@ -14,7 +14,7 @@ from keyhole.errors import CheckpointError, DataError
 from keyhole.files.model import is_ours, read_model
 from keyhole.files.reading import parse_array, parse_arrays, parse_json, read_bytes, read_text
 
-Source = str | Path | Mapping[str, Any]
+Source = str | Path | Mapping[str, Any] | Checkpoint
 
 
 def open_checkpoint(
@@ -24,9 +24,12 @@ def open_checkpoint(
 ) -> Checkpoint:
     """Open a local checkpoint, a packaged model by its name, or a compiled function as the layer of its export.
 
-    A compiled function becomes one residual block, under TransformerLens' names; [CLS] is its last row.
+    A compiled function becomes one residual block, under TransformerLens' names; [CLS] is its last row. A
+    checkpoint that is open stays as it is.
     """
-    settings = settings_of(config)
+    if isinstance(source, Checkpoint):
+        return source
+    settings = _settings_of(config)
     if isinstance(source, Mapping) or not is_ours(Path(source)):
         packaged = None if isinstance(source, Mapping) else packaged_folder(source)
         return load_checkpoint(packaged or source, config=settings)
@@ -34,9 +37,9 @@ def open_checkpoint(
     return replace(load_checkpoint(lens_state(block), config=lens_config(block)), source=str(source))
 
 
-def tokens_of_bits(source: Source, bits: np.ndarray) -> np.ndarray | None:
+def tokens_of_bits(source: str, bits: np.ndarray) -> np.ndarray | None:
     """Return the tokens, [CLS] last, of inputs (n, T) of a compiled function; None for any other model."""
-    if isinstance(source, Mapping) or not is_ours(Path(source)):
+    if not is_ours(Path(source)):
         return None
     block = _compiled(Path(source))
     if bits.ndim != 2 or bits.shape[1] != block.context or not np.isin(bits, (0, 1)).all():
@@ -56,7 +59,7 @@ def _compiled(path: Path) -> Any:
     return to_residual(load_undamaged(stored, path))
 
 
-def settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Return settings as they were given, or read from a JSON file."""
     if config is None or isinstance(config, Mapping):
         return config
@@ -65,7 +68,7 @@ def settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, A
     except (OSError, ValueError) as error:
         raise DataError(f"The settings {str(config)!r} cannot be read ({error}); give a JSON object.") from error
     if not isinstance(settings, dict):
-        raise DataError(f"The settings {str(config)!r} are no JSON object; give names and values.")
+        raise DataError(f"The settings {str(config)!r} are not a JSON object; give names and values.")
     return settings
 
 

@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from keyhole.api.result import Result
-from keyhole.apps.heads.head_data import Data, Images, Text, image_rows, opened, text_pieces
-from keyhole.apps.heads.model_source import Source, array_of, tokens_of_bits
-from keyhole.checkpoints import Checkpoint, Prepared, prepare
+from keyhole.apps.heads.head_data import Data, Images, Text, image_rows, text_pieces
+from keyhole.apps.heads.model_source import Source, array_of, open_checkpoint, tokens_of_bits
+from keyhole.checkpoints import Prepared, prepare
 from keyhole.errors import DataError
 from keyhole.show.answer import Show
 
@@ -104,7 +104,7 @@ class ModelOrder(OrderReport, Result):
             )
 
 
-def model_order(source: Source | Checkpoint, data: Data, *, context: int | None = None, seed: int = 0) -> ModelOrder:
+def model_order(source: Source, data: Data, *, context: int | None = None, seed: int = 0) -> ModelOrder:
     """Test whether a model is exchangeable, on up to 200 inputs, in double precision.
 
     Encoders must be equivariant to rounding when rows move with their positions; causal and rotary models are reported
@@ -119,7 +119,7 @@ def model_order(source: Source | Checkpoint, data: Data, *, context: int | None 
     >>> model_order(arrays, Rows(rng.random((5, 8, 2)))).verdict
     'equivariant to rounding'
     """
-    model = prepare(opened(source))
+    model = prepare(open_checkpoint(source))
     checkpoint = model.checkpoint
     if isinstance(data, Text):
         tokens = [each.tokens for each in text_pieces(model, data)[0] if len(each) >= 4][:MOST]
