@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import keyhole
+from keyhole.apps.ledger.latent.exchangeability import binomial_limit, rejection_rate
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.latent import FiniteModel, GaussianLocation, MarkovChain, Polya, Urn
 from keyhole.latent.exchangeability.order import places_test
-from keyhole.latent.exchangeability.permutations import binomial_limit, rejection_rate
 
 exchangeable_module = import_module("keyhole.api.exchangeable")
 

@@ -4,7 +4,6 @@
 against their posterior means, and `exchangeability` tests sequences.
 """
 
-from keyhole.latent.exchangeability import compare_representations as compare_representations
 from keyhole.latent.inference import Context as Context
 from keyhole.latent.inference import Pooling as Pooling
 from keyhole.latent.inference import Posterior as Posterior

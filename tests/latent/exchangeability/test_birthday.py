@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyhole.apps.ledger.latent.exchangeability import binomial_limit
 from keyhole.latent.exchangeability.balance import birthday_test, distinct_ceilings
 from keyhole.latent.exchangeability.extendibility import extendibility_test
-from keyhole.latent.exchangeability.permutations import binomial_limit
 from keyhole.latent.models.not_exchangeable import Urn
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyhole.apps.ledger.latent.exchangeability import binomial_limit, rejection_rate
 from keyhole.errors import AssumptionError, DataError
 from keyhole.latent.exchangeability.balance import balance_ceiling, balance_p_value, choose_balance, covariance_within
 from keyhole.latent.exchangeability.extendibility import (
@@ -20,7 +21,7 @@ from keyhole.latent.exchangeability.extendibility import (
     pair_matrix,
 )
 from keyhole.latent.exchangeability.order import neighbours_test, places_test, rank_levels
-from keyhole.latent.exchangeability.permutations import binomial_limit, p_value, rejection_rate, require_permutations
+from keyhole.latent.exchangeability.permutations import p_value, require_permutations
 from keyhole.latent.models.base import letter_counts
 from keyhole.latent.models.conjugate import GaussianLocation, Polya
 from keyhole.latent.models.finite import FiniteModel

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from keyhole.apps.ledger.latent.definetti import beliefs, expected_posterior, martingale_drift
+from keyhole.apps.ledger.latent.representations import enumerate_sequences, joint_probabilities
 from keyhole.errors import ArgumentError, AssumptionError, DataError
-from keyhole.latent.exchangeability.definetti import beliefs, expected_posterior, martingale_drift
-from keyhole.latent.exchangeability.sufficiency import enumerate_sequences, joint_probabilities
 from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
 from keyhole.latent.models.finite import FiniteModel, count_vectors, counts_of, entropies
 from keyhole.latent.models.linear import LinearRegression

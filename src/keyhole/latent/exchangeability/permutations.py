@@ -1,17 +1,13 @@
 """A permutation test ranks a statistic among its values on reordered data; its p-value is exact."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import exp
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from keyhole.arrays import Float, Shaped
-from keyhole.bounds.finite import clopper_pearson, log_lower_tail
 from keyhole.errors import AssumptionError, DataError
-from keyhole.estimate import Estimate
-from keyhole.latent.models.base import Rng, Sampler
 
 Direction: TypeAlias = Literal["large", "small", "either"]
 
@@ -29,14 +25,6 @@ class PermutationTest:
     p_value: float
     permutations: int  # 0 where the law of the statistic is known without
     rejects: bool = field(default=False, kw_only=True)  # at the level that its caller gives it
-
-
-@dataclass(frozen=True)
-class Rate(Estimate):
-    """The share of runs in which a test rejected, with an interval that holds the true chance 99 times in 100."""
-
-    rejections: int
-    runs: int
 
 
 def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -> float:
@@ -94,32 +82,3 @@ def reorder_within(
             places = np.broadcast_to(np.arange(tokens.shape[1]), (size, *tokens.shape[:2]))
             order = rng.permuted(places, axis=2)
             yield np.take_along_axis(tokens[None], order[..., None], axis=2)
-
-
-def rejection_rate(
-    test: Callable[[np.ndarray, np.random.Generator], float],
-    sampler: Sampler,
-    *,
-    sequences: int,
-    length: int,
-    runs: int,
-    level: float = 0.05,
-    rng: Rng,
-) -> Rate:
-    """The share of data sets of a model that a test (of tokens and a stream) rejects: its size, or its power."""
-    stream = np.random.default_rng(rng)
-    rejections = sum(test(sampler.sample(sequences, length, stream).tokens, stream) <= level for _ in range(runs))
-    low, high = clopper_pearson(rejections, runs, 0.01)
-    return Rate(rejections / runs, low, high, rejections, runs)
-
-
-def binomial_limit(runs: int, chance: float) -> int:
-    """The number of rejections that a test of this size exceeds with probability at most 1/1000.
-
-    >>> binomial_limit(1000, 0.05)
-    73
-    """
-    count = 0
-    while exp(log_lower_tail(count, runs, chance)) < 0.999:
-        count += 1
-    return count

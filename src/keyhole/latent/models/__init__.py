@@ -14,6 +14,7 @@ from keyhole.latent.models.finite import FiniteLatent as FiniteLatent
 from keyhole.latent.models.finite import FiniteModel as FiniteModel
 from keyhole.latent.models.finite import count_vectors as count_vectors
 from keyhole.latent.models.finite import counts_of as counts_of
+from keyhole.latent.models.finite import entropies as entropies
 from keyhole.latent.models.finite import log_multinomials as log_multinomials
 from keyhole.latent.models.linear import LinearRegression as LinearRegression
 from keyhole.latent.models.mixture import GaussianMixture as GaussianMixture

@@ -1,29 +1,26 @@
 """Do exchangeable tokens have a latent variable, do positioned ones, and do tests see which is which?"""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
-from math import perm
+from math import exp, perm
 from typing import Any
 
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.decimals import at_least, at_most
-from keyhole.figure import Axis, Figure, line_figure
-from keyhole.latent.exchangeability import (
+from keyhole.apps.ledger.latent.definetti import (
     ASSUMPTION,
-    Rate,
-    binomial_limit,
-    extendibility_test,
     finite_de_finetti_bound,
     largest_urn_distance,
-    least_eigenvalue,
-    neighbours_test,
     pair_eigenvalue,
-    places_test,
     position_floor,
-    rejection_rate,
 )
+from keyhole.bounds.finite import clopper_pearson, log_lower_tail
+from keyhole.decimals import at_least, at_most
+from keyhole.estimate import Estimate
+from keyhole.figure import Axis, Figure, line_figure
+from keyhole.latent.exchangeability import extendibility_test, least_eigenvalue, neighbours_test, places_test
 from keyhole.latent.models import FiniteModel, GaussianLocation, MarkovChain, Polya, Sampler, Urn, letter_counts
 from keyhole.papers import DIACONIS_1980, ZHANG_2022
 
@@ -189,27 +186,54 @@ NULLS: dict[str, tuple[Test, Sampler, int, int]] = {  # a test, a law it should 
 }
 
 
-def rejected(test: Test, law: Sampler, sequences: int, length: int, runs: int, rng: np.random.Generator) -> Rate:
-    """The share of data sets of a law that a test rejects."""
-    return rejection_rate(test, law, sequences=sequences, length=length, runs=runs, level=LEVEL, rng=rng)
+@dataclass(frozen=True)
+class Rate(Estimate):
+    """The share of runs in which a test rejected, with an interval that holds the true chance 99 times in 100."""
+
+    rejections: int
+
+
+def rejection_rate(
+    test: Test, law: Sampler, sequences: int, length: int, runs: int, rng: int | np.random.Generator
+) -> Rate:
+    """Return the share of data sets of a law that a test rejects: its size, or its power."""
+    stream = np.random.default_rng(rng)
+    rejections = sum(test(law.sample(sequences, length, stream).tokens, stream) <= LEVEL for _ in range(runs))
+    low, high = clopper_pearson(rejections, runs, 0.01)
+    return Rate(rejections / runs, low, high, rejections)
+
+
+def binomial_limit(runs: int, chance: float) -> int:
+    """Return the number of rejections that a test of this size exceeds with probability at most 1/1000.
+
+    >>> binomial_limit(1000, 0.05)
+    73
+    """
+    count = 0
+    while exp(log_lower_tail(count, runs, chance)) < 0.999:
+        count += 1
+    return count
 
 
 def measure_tests(scale: Scale, seed: int) -> Outcome:
     """Share of rejections among null data sets, along two families that leave the null, and on two single contrasts."""
     streams = np.random.default_rng(seed).spawn(len(NULLS) + 4)
     sizes = {
-        name: rejected(*null, RUNS, stream)
+        name: rejection_rate(*null, RUNS, stream)
         for (name, null), stream in zip(NULLS.items(), streams[: len(NULLS)], strict=True)
     }
     runs, urn_runs = (100, 40) if scale == "quick" else (1000, 1000)
-    chains = {stay: rejected(order, MarkovChain(4, stay), 20, 12, runs, streams[-4]) for stay in (0.1, 0.2, 0.3, 0.4)}
+    chains = {
+        stay: rejection_rate(order, MarkovChain(4, stay), 20, 12, runs, streams[-4]) for stay in (0.1, 0.2, 0.3, 0.4)
+    }
     urns = {
-        copies: rejected(extendible, Urn(np.full(4, copies)), 400, 8, urn_runs, streams[-3]) for copies in (4, 8, 16)
+        copies: rejection_rate(extendible, Urn(np.full(4, copies)), 400, 8, urn_runs, streams[-3])
+        for copies in (4, 8, 16)
     }
     positions = Urn(np.ones(100, dtype=int))
     contrasts = {
-        "8 of 100 positions": rejected(extendible, positions, 400, 8, urn_runs, streams[-2]),
-        "a first place of signs among normals": rejected(first_sign, NORMAL, 200, 12, urn_runs, streams[-1]),
+        "8 of 100 positions": rejection_rate(extendible, positions, 400, 8, urn_runs, streams[-2]),
+        "a first place of signs among normals": rejection_rate(first_sign, NORMAL, 200, 12, urn_runs, streams[-1]),
     }
     limit = binomial_limit(RUNS, LEVEL)
     seen = min(chains[0.4].value, urns[4].value, *(rate.value for rate in contrasts.values())) >= 0.95

@@ -6,17 +6,10 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
+from keyhole.apps.ledger.latent.definetti import contraction_rate, cumulative_regret, martingale_drift, regret_ceiling
+from keyhole.apps.ledger.latent.representations import Representation, compare_representations, determines
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, Figure, line_figure
-from keyhole.latent.exchangeability import (
-    Representation,
-    compare_representations,
-    contraction_rate,
-    cumulative_regret,
-    determines,
-    martingale_drift,
-    regret_ceiling,
-)
 from keyhole.latent.inference import prototype_attention
 from keyhole.latent.models import FiniteModel, Polya
 from keyhole.papers import ZHANG_2022

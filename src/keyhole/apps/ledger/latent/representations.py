@@ -11,13 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from keyhole.arrays import Float, Int, Shaped
-from keyhole.errors import AssumptionError
-from keyhole.latent.models.base import Letters
-from keyhole.latent.models.finite import FiniteModel, counts_of, entropies
+from keyhole.latent.models import FiniteModel, counts_of, entropies
 
-Representation: TypeAlias = Callable[[Letters], Shaped[Any, "n *width"]]
+Representation: TypeAlias = Callable[[Int[Any, "n T"]], Shaped[Any, "n *width"]]
 
-MOST_SEQUENCES = 2_000_000  # enumerated at once: T·m doubles for each, 0.3 GB for twenty coins and two latent values
 APART = 1e-9  # equal posteriors of different sequences are rounded sums in other orders; they agree far beyond this
 
 
@@ -36,15 +33,10 @@ def enumerate_sequences(letters: int, length: int) -> Int[Any, "all T"]:
     >>> enumerate_sequences(2, 2).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    if length < 1 or letters**length > MOST_SEQUENCES:
-        raise AssumptionError(
-            f"There are {letters}^{length} sequences of {length} letters; enumeration takes 1 token or more and up to "
-            f"{MOST_SEQUENCES} sequences. Use fewer tokens, or a probe."
-        )
     return np.stack(np.unravel_index(np.arange(letters**length), (letters,) * length), axis=1)
 
 
-def joint_probabilities(model: FiniteModel, sequences: Letters) -> Float[Any, "n m"]:
+def joint_probabilities(model: FiniteModel, sequences: Int[Any, "n T"]) -> Float[Any, "n m"]:
     """P(X, z) for every sequence and every latent value."""
     with np.errstate(divide="ignore"):
         return np.exp(np.log(model.prior) + model.log_likelihood(sequences).sum(axis=1))
