@@ -31,6 +31,15 @@ def printable(text: str) -> str:
     return STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def adding(extra: str) -> str:
+    """The line that adds an extra where keyhole was cloned: its name on the package index belongs to others.
+
+    >>> adding("train")
+    "pip install -e '.[train]' in keyhole's folder"
+    """
+    return f"pip install -e '.[{extra}]' in keyhole's folder"
+
+
 def require_whole(**numbers: object) -> None:
     """Refuse a number that is not a whole one: a text, a truth or a fraction would be read as something else.
 

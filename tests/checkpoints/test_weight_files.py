@@ -48,7 +48,7 @@ def test_a_torch_file_needs_torch(tmp_path, monkeypatch):
     """Without torch the sentence says how to get it, and what to do without it."""
     monkeypatch.setitem(sys.modules, "torch", None)
     (tmp_path / "model.pt").write_bytes(b"PK")
-    with pytest.raises(MissingError, match=r"pip install 'keyhole\[torch\]', or save the weights with safetensors"):
+    with pytest.raises(MissingError, match=r"'.\[torch\]' in keyhole's folder, or save the weights with safetensors"):
         load_checkpoint(tmp_path / "model.pt")
 
 

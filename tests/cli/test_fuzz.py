@@ -148,7 +148,7 @@ TEMPLATES = """
     score RIGHT/suite/key.json RIGHT/a.npy --model NAME --top NUMBER --out PLACE
     runs list --context NUMBER --store RIGHT/store
     runs show NAME --store RIGHT/store --out PLACE
-    runs export PLACE --store RIGHT/store
+    runs list --out PLACE --store RIGHT/store
     runs prune --task NAME --store RIGHT/store
     reproduce --only NAME --out PLACE
     describe --help NAME
@@ -169,7 +169,7 @@ TEMPLATES = """
     runs --store STORE
     runs --json --store STORE
     runs show a --store STORE
-    runs export r.csv --store STORE
+    runs list --out r.csv --store STORE
 """.strip().splitlines()
 SOURCES = {".safetensors": "m.safetensors", ".npz": "d.npz", ".npy": "s.npy", ".csv": "d.csv", ".json": "n.json"}
 NAMES = [

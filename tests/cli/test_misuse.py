@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from keyhole.cli.app import app
+from keyhole.cli.app import COMMANDS, TAKEN, app, load_command
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,46 @@ def test_completion_is_shown_for_a_shell_that_has_it(monkeypatch):
     answer = CliRunner().invoke(app, ["--show-completion"])
     assert answer.exit_code == 0
     assert "complete -o default" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "able"),
+    [
+        (("check", "x.safetensors", "--out", "x.json"), "bound"),
+        (("--out=x.json", "runs", "compare", "other"), "runs show"),
+        (("describe", "and:3", "--store", "s"), "runs compare"),
+        (("checkpoint", "order", "x", "--store", "s"), "serve"),
+    ],
+)
+def test_a_shared_option_without_use_is_refused(words, able, tmp_path, monkeypatch):
+    """One sentence names the commands that can use it, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(app, words)
+    assert (answer.exit_code, answer.stdout, len(answer.stderr.splitlines())) == (2, "", 1)
+    assert able in answer.stderr.split(" it is for ")[1]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--out", "x.json", "describe", "and:3"),
+        ("describe", "--out", "x.json", "and:3"),
+        ("describe", "and:3", "--json", "--out=x.json"),
+    ],
+)
+def test_a_shared_option_stands_anywhere(words, tmp_path, monkeypatch):
+    """Before, within and after a command, with its value after a blank or an equals sign."""
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert (tmp_path / "x.json").is_file()
+
+
+def test_every_command_that_writes_lists_what():
+    """The help of a command that takes --out says which endings it writes."""
+    for name in COMMANDS:
+        load_command(name)
+    for name, options in TAKEN.items():
+        shown = CliRunner().invoke(app, [*name.split(), "--help"]).stdout
+        shown += CliRunner().invoke(app, [name.split()[0], "--help"]).stdout
+        assert ("--out" in options) <= ("--out" in shown), name

@@ -68,7 +68,7 @@ def test_a_command_names_its_extra(folder, line, extra):
     """One sentence with the line that adds what is absent, and exit code 2."""
     run = type_plainly(folder, *line.split())
     assert run.returncode == 2
-    assert f"pip install 'keyhole[{extra}]'" in run.stderr.splitlines()[-1]
+    assert f"pip install -e '.[{extra}]'" in run.stderr.splitlines()[-1]
 
 
 def test_the_table_of_extras_is_that_of_the_package():

@@ -97,13 +97,13 @@ def test_exported_runs_of_other_settings_differ(tmp_path):
     }
     with Store(tmp_path) as kept:
         kept.add((cell, run(cell)) for cell in (plain, *others.values()))
-    assert ask("export", tmp_path / "runs.csv", "--store", tmp_path).exit_code == 0
+    assert ask("list", "--out", tmp_path / "runs.csv", "--store", tmp_path).exit_code == 0
     rows = {row["identity"]: row for row in csv.DictReader((tmp_path / "runs.csv").read_text().splitlines())}
     assert list(rows[plain.identity]) == TABLE
     for name, cell in others.items():
         one, other = rows[plain.identity], rows[cell.identity]
         assert [column for column in TABLE[len(ROW) :] if one[column] != other[column]] == [name]
-    assert ask("export", "runs.xlsx", "--store", tmp_path).exit_code == 2
+    assert ask("list", "--out", "runs.xlsx", "--store", tmp_path).exit_code == 2
 
 
 def test_no_store(tmp_path):

@@ -80,6 +80,8 @@ TRAINED_RUN = (
 )
 LEARNED, UNLEARNED, BOUNDED = "ea31ad35a0", "0b9c497ec1", "2924dc602b"  # runs of the store
 
+EXPORTED = "runs list --out runs.csv --store store"
+
 # How the compiled files of the fixtures were written.
 COMPILED = {
     "and": 'compile "x3 & x9 & ~x14" --context 16 --out new.safetensors',

@@ -25,6 +25,7 @@ from contract.commands import (
     CASES,
     CHANGED,
     COMPILED,
+    EXPORTED,
     README,
     REFUSED,
     RENAMED_SCHEMAS,
@@ -191,7 +192,7 @@ def test_the_trained_run_is_found_again():
 
 def test_exported_runs_have_their_columns():
     """The table of runs has every column and value that it had."""
-    code, _, complaint = typed("runs export runs.csv --store store")
+    code, _, complaint = typed(EXPORTED)
     assert code == 0, complaint
     with Path("runs.csv").open(encoding="utf8", newline="") as file:
         rows = list(csv.DictReader(file))

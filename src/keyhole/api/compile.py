@@ -12,7 +12,7 @@ from keyhole.compiler import Charge, cheapest, choose, compiled, path_inf, produ
 from keyhole.compiler.constructions import Construction
 from keyhole.compiler.export import attention_figure, save_model
 from keyhole.decimals import at_least, at_most, margin
-from keyhole.errors import ArgumentError, OutputError, require_whole
+from keyhole.errors import ArgumentError, require_whole
 from keyhole.figure import Figure
 from keyhole.norm_profile import NormProfile
 from keyhole.show.answer import Show
@@ -27,7 +27,6 @@ def cover_capacity(profile: NormProfile) -> float:
 
 
 CHARGES = {"path_inf": path_inf, "product": product_law, "cover": cover_capacity}
-MODELS = (".safetensors", ".py")  # endings of files that have the weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +35,7 @@ class Compiled(compiled.Compiled, Result):
 
     schema: ClassVar[str] = "compile/1"
     has_figure: ClassVar[bool] = True
+    endings: ClassVar[tuple[str, ...]] = (".safetensors", ".py")  # of the weights
 
     def lines(self, show: Show) -> None:
         """Say what was proved, the size, and the number formats."""
@@ -82,16 +82,7 @@ class Compiled(compiled.Compiled, Result):
     def save(self, path: str | Path) -> Path:
         """Write the weights as .safetensors or .py (a torch module); or the answer, or the figure, by the ending."""
         path = Path(path)
-        return save_model(self, path) if path.suffix.lower() in MODELS else super().save(path)
-
-    @classmethod
-    def require_ending(cls, path: Path) -> None:
-        """Refuse a name that says no format, before anything is computed for it."""
-        if path.suffix.lower() not in MODELS:
-            try:
-                super().require_ending(path)
-            except OutputError as error:
-                raise OutputError(f"{str(error).rstrip('.')}, or for the weights in {' or '.join(MODELS)}.") from error
+        return save_model(self, path) if path.suffix.lower() in self.endings else super().save(path)
 
 
 OUTCOMES = {"proved": "keep every sign", "tried": "kept every sign that was tried", "refuted": "lost a sign"}

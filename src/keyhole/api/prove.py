@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 Data = str | Path | tuple[Any, Any]
 
-MODEL = ".safetensors"
 DRAWN = 60  # positions of an input that is drawn in full
 DELTA = (
     "δ bounds the probability, over the draw of the training set, that a certificate is issued and wrong; it is not "
@@ -62,6 +61,7 @@ class Proof(Result):
     """The function of a model, its proof, and the error that the training set promises; absent parts are None."""
 
     schema: ClassVar[str] = "prove/1"
+    endings: ClassVar[tuple[str, ...]] = (".safetensors",)
 
     source: str
     # the function that was read off
@@ -150,16 +150,10 @@ class Proof(Result):
 
     def save(self, path: str | Path) -> Path:
         """Write the proof as .json, .txt or .html, or the model it is about, for `prove` to read, as .safetensors."""
-        if Path(path).suffix.lower() != MODEL:
+        if Path(path).suffix.lower() not in self.endings:
             return super().save(path)
         names = ("source", "function", "status", "repair", "repair_says", "repaired_before")
         return save_tabulated(self.model, Path(path), {name: getattr(self, name) for name in names})
-
-    @classmethod
-    def require_ending(cls, path: Path) -> None:
-        """Refuse a name that says no format, before anything is computed for it."""
-        if path.suffix.lower() != MODEL:
-            super().require_ending(path)
 
     @property
     def answer_is_no(self) -> bool:

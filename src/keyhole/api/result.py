@@ -20,6 +20,7 @@ class Result:
     schema: ClassVar[str]  # name and version of the record, such as "compile/1"
     properties: ClassVar[tuple[str, ...]] = ()
     has_figure: ClassVar[bool] = False
+    endings: ClassVar[tuple[str, ...]] = ()  # endings of what `save` writes besides; "" stands for a folder
 
     def lines(self, show: Show) -> None:
         """Say the answer: at most a screen, and the rest where `show.verbose` is true."""
@@ -87,12 +88,14 @@ class Result:
         return write_file(path, f"{text}\n".encode())
 
     @classmethod
-    def require_ending(cls, path: Path) -> None:
+    def require_ending(cls, path: Path | None) -> None:
         """Refuse a name that says no format, before anything is computed for it."""
-        endings = [".json", ".txt", ".html"]
+        if path is None:
+            return
+        written = [".json", ".txt", ".html", *cls.endings]
         if cls.has_figure:
             from keyhole.show.site import FORMATS
 
-            endings = list(dict.fromkeys([*endings, *FORMATS]))
-        if path.suffix.lower() not in endings:
-            raise OutputError(f"{path.name!r} must end in {', '.join(endings)}.")
+            written = list(dict.fromkeys([*written, *FORMATS]))
+        if path.suffix.lower() not in written:
+            raise OutputError(f"{path.name!r} must end in {', '.join(filter(None, written))}.")

@@ -27,6 +27,7 @@ class Runs(Result):
     """Finished runs of a store, by task, learner, context, size and seed."""
 
     schema: ClassVar[str] = "runs/1"
+    endings: ClassVar[tuple[str, ...]] = (".csv",)
 
     runs: tuple[RunSummary, ...]
     store: Path = hidden()  # the folder they lie in

@@ -64,6 +64,7 @@ class SampleComplexity(Result):
 
     schema: ClassVar[str] = "learn/1"
     has_figure: ClassVar[bool] = True
+    endings: ClassVar[tuple[str, ...]] = (".toml", "")
     properties: ClassVar[tuple[str, ...]] = (
         "certified", "certificates_delta", "certificates_wrong", "runs", "made", "seconds", "plan_hash",
     )  # fmt: skip
@@ -214,12 +215,6 @@ class SampleComplexity(Result):
             save_figure(figure, path / f"{name}.html")
         super().save(path / "learn.json")
         return path
-
-    @classmethod
-    def require_ending(cls, path: Path) -> None:
-        """Refuse a name that says no format; one without an ending is a folder."""
-        if path.suffix not in ("", ".toml"):
-            super().require_ending(path)
 
 
 HEADS = ("T", "m*", "floor", "runs", "not fitted")

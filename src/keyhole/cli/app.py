@@ -1,11 +1,13 @@
 """The command line as a whole: its commands, its version, and how it refuses."""
 
+import inspect
 import io
 import os
 import sys
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -14,6 +16,7 @@ from typer.core import TyperGroup
 from keyhole import __version__
 from keyhole.cli.output import EXIT_CODES, INPUT, INTERRUPTED, Misuse, one_sentence, print_answer, require_streams
 from keyhole.errors import ArgumentError, printable
+from keyhole.files.atomic import require_file_place, require_folder_place
 
 COMMANDS = {  # each with its place, imported when it is typed, and with its line of help
     "describe": ("describe:describe_command", "Say what a function is, and how hard to learn."),
@@ -25,7 +28,7 @@ COMMANDS = {  # each with its place, imported when it is typed, and with its lin
     "learn": ("learn:learn_command", "Measure how many samples training takes as the context grows."),
     "plan": ("learn:plan_command", "Carry out the sweeps of a plan, exactly as it spells them."),
     "train": ("train:train_command", "Watch one training run."),
-    "runs": ("runs:runs_app", "List, show, compare or export the finished runs."),
+    "runs": ("runs:runs_app", "List, show or compare the finished runs."),
     "exchangeable": ("exchangeable:exchangeable_command", "Test whether sequences could have a latent variable."),
     "fit": ("fit:fit_command", "Find the sparse functions that fit a table."),
     "infer": ("infer:infer_command", "Compare attention with the exact posterior."),
@@ -53,8 +56,18 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Let the options that every command shares stand anywhere before `--`."""
         end = args.index("--") if "--" in args else len(args)
-        shared = [word for word in args[:end] if word in SHARED]
-        return super().parse_args(ctx, [*shared, *(word for word in args[:end] if word not in SHARED), *args[end:]])
+        shared: list[str] = []
+        others: list[str] = []
+        words = iter(args[:end])
+        for word in words:
+            if word in VALUED:
+                value = next(words, None)
+                if value is None:  # the option alone is what click refuses best
+                    return super().parse_args(ctx, [word])
+                shared += [word, value]
+            else:
+                (shared if word.partition("=")[0] in SHARED else others).append(word)
+        return super().parse_args(ctx, [*shared, *others, *args[end:]])
 
     def make_context(self, *words: Any, **more: Any) -> Any:
         """Read the words before the command."""
@@ -98,10 +111,43 @@ def load_command(name: str) -> Any:
         command = applications()[name].load()
     parent = typer.Typer(rich_markup_mode=None, context_settings=HELP)
     if isinstance(command, typer.Typer):
+        for inner in command.registered_commands:
+            inner.callback = share(inner.callback, f"{name} {inner.name}")
         parent.add_typer(command, name=name)
     else:
-        parent.command(name)(command)
+        parent.command(name)(share(command, name))
     return typer.main.get_group(parent).commands[name]
+
+
+def share(command: Any, name: str) -> Any:
+    """Give a command the shared options for which it has parameters, refuse it the others, and write its answer."""
+    signature = inspect.signature(command)
+    takes = {parameter: option for parameter, option in PARAMETERS.items() if parameter in signature.parameters}
+    TAKEN[name] = set(takes.values())
+
+    @wraps(command)
+    def run(click: typer.Context, **given: Any) -> Any:
+        typed = click.find_root().params
+        values = {"--store": typed["store"], "--out": typed["out"]}
+        for option, value in values.items():
+            if value is not None and option not in TAKEN[name]:
+                for every in (*COMMANDS, *applications()):
+                    load_command(every)
+                able = ", ".join(sorted(other for other, options in TAKEN.items() if option in options))
+                raise ArgumentError(f"{option} means nothing to `keyhole {name}`; it is for {able}.")
+        out = values["--out"]
+        if out is not None:
+            (require_folder_place if "folder" in takes or not out.suffix else require_file_place)(out)
+        given |= {parameter: values[option] for parameter, option in takes.items()}
+        answer = command(**given)
+        if out is not None and "out" in takes:
+            typer.echo(f"wrote {answer.save(out)}", err=True)
+        return answer
+
+    parameters = [one for one in signature.parameters.values() if one.name not in takes]
+    click = inspect.Parameter("click", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    run.__signature__ = signature.replace(parameters=[click, *parameters])  # type: ignore[attr-defined]
+    return run
 
 
 def _refused(error: Any, command: str | None = None) -> typer.Exit:
@@ -117,7 +163,9 @@ def _refused(error: Any, command: str | None = None) -> typer.Exit:
     return typer.Exit(INPUT)
 
 
-SHARED = ("--json", "--verbose", "-v")
+SHARED = ("--json", "--verbose", "-v", *(VALUED := ("--store", "--out")))
+PARAMETERS = {"store": "--store", "out": "--out", "folder": "--out"}  # a command that takes `folder` writes by itself
+TAKEN: dict[str, set[str]] = {}  # by every command that was loaded
 HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     cls=Commands,
@@ -149,6 +197,18 @@ def keyhole(
     json: Annotated[
         bool, typer.Option("--json", help="After any command: print its answer as one JSON object and nothing else.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="After a command: write its answer to a file; its --help lists what it writes.", metavar="FILE"
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            help="After a command about runs: their folder; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"
+        ),
+    ] = None,
 ) -> None:
     """What self-attention can represent, infer and learn, and how much data that takes."""
 

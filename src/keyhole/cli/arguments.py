@@ -1,13 +1,8 @@
 """Options that commands share, and how arguments are spelled: 1e6, 25,50,100 or 25..800, and paths."""
 
 import re
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from keyhole.errors import ArgumentError
-from keyhole.files.atomic import require_file_place, require_folder_place
 
 MOST = 10_000  # more is a typing error
 
@@ -71,18 +66,6 @@ def settings(text: str) -> dict[str, str]:
     return values
 
 
-def file_place(text: str | Path) -> Path:
-    """A path where a file can be written; any other is refused before work is done."""
-    require_file_place(path := Path(text))
-    return path
-
-
-def folder_place(text: str | Path) -> Path:
-    """A path of a folder that takes files, or can be made; any other is refused before work is done."""
-    require_folder_place(path := Path(text))
-    return path
-
-
 def lengths(text: str) -> list[int]:
     """The list: numbers between commas, or first..last, every length between them.
 
@@ -109,9 +92,3 @@ def _doublings(first: int, last: int, text: str) -> list[int]:
         sizes.append(first)
         first *= 2
     return [*sizes, last]
-
-
-Seed = Annotated[int, typer.Option(help="Seeds every random draw.", min=0)]
-Store = Annotated[
-    Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
-]

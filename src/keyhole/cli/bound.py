@@ -5,12 +5,11 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import Store, count, counts, file_place
+from keyhole.cli.arguments import count, counts
 from keyhole.errors import ArgumentError
 
 FUNCTION = "A function, such as and:3, parity:3, majority:5 or 'x1 & x2': the norms are those of its compiled head."
 LAW = "How inputs are drawn: any; uniform; or 0.2, say, the least probability of a symbol, symbols being independent."
-OUT = "Write the answer to a file: .txt or .json; .svg, .pdf, .png, .html or .csv for the growth of --vary."
 RUN = "A run of `keyhole learn`, by the beginning of its name; or all, for the best bound of every run."
 
 
@@ -35,13 +34,15 @@ def bound_command(
     measured: Annotated[
         bool, typer.Option("--measured", help="The norms of --norms were measured after training, which costs more.")
     ] = False,
-    store: Store = None,
-    out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
+    store: Path | None = None,
+    out: Path | None = None,
 ) -> object:
     """Bound the gap between training and test loss after M samples, by every theorem that applies to the norms.
 
     The norms are those of a FUNCTION, of --file, of --norms or of --run. A trained run has its own number of samples
     and law of inputs, and its norms are always paid for as measured.
+
+    --out writes .txt or .json; of the growth of --vary .svg, .pdf, .png, .html or .csv.
 
     Examples:
 
@@ -58,7 +59,6 @@ def bound_command(
     from keyhole.api.bound import Bound, bound
     from keyhole.api.bound_runs import RunBounds, bound_runs
     from keyhole.api.norm_sources import file_norms, function_norms, json_norms, run_norms
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if sum(source is not None for source in (function, file, norms, run)) != 1:
@@ -68,13 +68,10 @@ def bound_command(
     if measured and norms is None:
         raise ArgumentError("--measured is about the norms of a JSON; runs always pay for it, and functions never do.")
     if run == "all":
-        if out is not None:
-            RunBounds.require_ending(out)
+        RunBounds.require_ending(out)
         with view_progress("bounding runs") as watch:
-            bounds = bound_runs(store, delta=delta, watch=watch)
-        return written(bounds, out)
-    if out is not None:
-        Bound.require_ending(out)
+            return bound_runs(store, delta=delta, watch=watch)
+    Bound.require_ending(out)
     with view_progress("bounding"):
         if run is not None:
             source = run_norms(run, store, tell=lambda said: typer.echo(said, err=True))
@@ -84,7 +81,7 @@ def bound_command(
             source = json_norms(norms, measured=measured)
         else:
             source = function_norms(function or "", context)
-        answer = bound(
+        return bound(
             source,
             samples,
             context,
@@ -93,7 +90,6 @@ def bound_command(
             contexts=counts(vary) if vary else (),
             law=law_of(law),
         )
-    return written(answer, out)
 
 
 def law_of(text: str) -> str | float | None:

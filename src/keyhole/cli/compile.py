@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, file_place
+from keyhole.cli.arguments import count
 
 EXAMPLES = """
 Examples:
@@ -46,43 +46,23 @@ def compile_command(
     ] = None,
     output: Annotated[str, typer.Option(help="signs: 1 and -1; bits: 1 and 0.")] = "signs",
     seed: Annotated[int, typer.Option(help="Draws random codes, and the table of random:s.", min=0)] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the weights (.safetensors, or .py: a torch module), the answer (.json, .txt) or a picture of "
-            "the attention (.svg, .png, .html).",
-            metavar="FILE",
-            parser=file_place,
-        ),
-    ] = None,
+    out: Path | None = None,
 ) -> object:
     """Turn FORMULA into exact weights of one attention layer, certified on all 2^T inputs.
 
     Nothing is trained and nothing sampled: the certificate is a proof, with outward rounding, about the written
     numbers. `keyhole check` repeats it from the file.
+
+    --out writes the weights (.safetensors, or .py: a torch module), the answer (.json, .txt) or a picture of the
+    attention (.svg, .png, .html).
     """
     from keyhole.api.compile import Compiled
     from keyhole.api.compile import compile as compile_function
 
-    if out is not None:
-        Compiled.require_ending(out)
-    compiled = compile_function(
+    Compiled.require_ending(out)
+    return compile_function(
         formula, context, construction=construction, leak=leak, output=output, seed=seed, minimise=minimise
     )
-    if out is not None:
-        written = compiled.save(out)
-        following = f"; next: keyhole check {written}" if written.suffix == ".safetensors" else ""
-        typer.echo(f"wrote {written} ({_size(written.stat().st_size)}){following}", err=True)
-    return compiled
-
-
-def _size(size: int) -> str:
-    """Bytes in a unit that leaves few digits.
-
-    >>> _size(40_000), _size(900)
-    ('40 kB', '900 bytes')
-    """
-    return f"{size / 1000:.0f} kB" if size >= 1000 else f"{size} bytes"
 
 
 compile_command.__doc__ = f"{cleandoc(compile_command.__doc__ or '')}\n{EXAMPLES}"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, file_place
+from keyhole.cli.arguments import count
 from keyhole.errors import ArgumentError
 
 
@@ -30,20 +30,15 @@ def describe_command(
     lists: Annotated[
         int | None, typer.Option(help="Lines shown of each head's list.", metavar="N", min=1, show_default="8")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a file: .json or .txt for the description; .svg, .pdf, .png, .html or .csv for the figure.",
-            metavar="FILE",
-            parser=file_place,
-        ),
-    ] = None,
+    out: Path | None = None,
 ) -> object:
     """Describe FORMULA: positions, Fourier weight, influences, leap, and what the theory says of learning it.
 
     Operators ~ & ^ | bind as in Python; positions count from 0.
 
     Functions: and(…), or(…), parity(…), maj(…), atleast(2; …), symmetric(0110; …), table(0110; x4, x9).
+
+    --out writes .json or .txt, and the figure as .svg, .pdf, .png, .html or .csv.
 
     Examples:
 
@@ -58,7 +53,6 @@ def describe_command(
       keyhole describe --file and.safetensors --lists 6
     """
     from keyhole.api.describe import Description, describe, describe_file
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if formula is None and file is None:
@@ -67,8 +61,6 @@ def describe_command(
         raise ArgumentError("A file has its own formula and context; give --file alone.")
     if file is None and lists is not None:
         raise ArgumentError("A formula has no heads, so it has no decision lists; give --file, or leave out --lists.")
-    if out is not None:
-        Description.require_ending(out)
+    Description.require_ending(out)
     with view_progress("describing"):
-        description = describe(formula or "", context=context) if file is None else describe_file(file, lists=lists)
-    return written(description, out)
+        return describe(formula or "", context=context) if file is None else describe_file(file, lists=lists)

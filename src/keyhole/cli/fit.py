@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import file_place
-
 DATA = "A .csv with a row per sample and the label (0 or 1) last, with or without a header; or .npz: inputs and labels."
 
 
@@ -15,13 +13,13 @@ def fit_command(
     sparsity: Annotated[int, typer.Option(help="Try functions of up to S positions.", metavar="S", min=0)] = 3,
     delta: Annotated[float, typer.Option(help="Probability with which the error bound may fail.")] = 0.01,
     time_limit: Annotated[float, typer.Option(help="Seconds for the search.", metavar="S")] = 30.0,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the answer as .json, .txt or .html.", metavar="FILE", parser=file_place)
-    ] = None,
+    out: Path | None = None,
 ) -> object:
     """Find the functions of the fewest positions that agree with every row of DATA; no network is trained.
 
     Exit code 0 if one fits, or the search did not end; 1 if none of at most S positions does.
+
+    --out writes .json, .txt or .html.
 
     Examples:
 
@@ -30,11 +28,8 @@ def fit_command(
       keyhole fit data.csv --sparsity 4 --json
     """
     from keyhole.api.fit import Fit, fit
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        Fit.require_ending(out)
+    Fit.require_ending(out)
     with view_progress("searching"):
-        answer = fit(data, sparsity=sparsity, delta=delta, time_limit=time_limit)
-    return written(answer, out)
+        return fit(data, sparsity=sparsity, delta=delta, time_limit=time_limit)

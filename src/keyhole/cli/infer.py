@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import counts, file_place, names
+from keyhole.cli.arguments import counts, names
 
 MODEL = "A latent model by its name, such as gaussian, polya or gp; an unknown name lists them all."
 KINDS = (
@@ -27,16 +27,11 @@ def infer_command(
     repeats: Annotated[
         int | None, typer.Option(help="Contexts drawn; if not given, a number that suits MODEL.", min=2)
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the figure (.svg, .pdf, .png, .html, .csv), or the answer (.json, .txt).",
-            metavar="FILE",
-            parser=file_place,
-        ),
-    ] = None,
+    out: Path | None = None,
 ) -> object:
     """Measure kinds of attention against the exact posterior mean of MODEL, with slopes and theory beside.
+
+    --out writes the figure (.svg, .pdf, .png, .html, .csv) or the answer (.json, .txt).
 
     Examples:
 
@@ -47,13 +42,11 @@ def infer_command(
       keyhole infer gp --attention cme --ridge T^3/4 --out rates.svg
     """
     from keyhole.api.infer import Inference, infer, read_settings
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        Inference.require_ending(out)
+    Inference.require_ending(out)
     with view_progress("contexts") as watch:
-        answer = infer(
+        return infer(
             model,
             counts(size),
             attention=names(attention) if attention else (),
@@ -61,4 +54,3 @@ def infer_command(
             repeats=repeats,
             watch=watch,
         )
-    return written(answer, out)

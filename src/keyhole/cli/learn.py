@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import Store, counts, file_place, folder_place, names, settings
-from keyhole.cli.output import INTERRUPTED, written
+from keyhole.cli.arguments import counts, names, settings
+from keyhole.cli.output import INTERRUPTED
 from keyhole.errors import KeyholeError
 
 ONLINE_SECONDS = 180  # of trying on fresh samples, if no limit is given
@@ -35,11 +35,9 @@ SEEDS = "Runs at each size of --samples; 20 if not given."
 TIME = f"With fresh samples: seconds to try, with ever more steps a run; {ONLINE_SECONDS} if not given, 0: no limit."
 CERTIFY = "Certify every successful run, assuming that the target reads at most S positions; 0: assume nothing."
 WORKERS = "Processes; one per core if not given, 0: this process."
-OUT = "Write the chief figure (.html, .svg, .pdf, .png, .csv), the answer (.json, .txt), the plan (.toml), or a folder."
 DATA = "Tables of finished rows: put into the store first, and written while runs are made."
 
 Workers = Annotated[int | None, typer.Option(help=WORKERS, metavar="N", min=0, show_default=False)]
-Out = Annotated[Path | None, typer.Option(help=OUT, metavar="PATH")]
 
 
 def learn_command(
@@ -56,12 +54,15 @@ def learn_command(
     certify: Annotated[int | None, typer.Option(help=CERTIFY, metavar="S", min=0, show_default=False)] = None,
     keep_weights: Annotated[bool, typer.Option("--keep-weights", help="Keep the weights of every new run.")] = False,
     workers: Workers = None,
-    store: Store = None,
-    out: Out = None,
+    store: Path | None = None,
+    out: Path | None = None,
 ) -> object:
     """Find m*, the training-set size at which half of the runs learn TASK, at each context.
 
     Every finished run is kept: the same command goes on where it was stopped.
+
+    --out writes the chief figure (.html, .svg, .pdf, .png, .csv), the answer (.json, .txt), the plan (.toml), or every
+    figure into a folder.
 
     Examples:
 
@@ -80,9 +81,7 @@ def learn_command(
     from keyhole.errors import ArgumentError
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        SampleComplexity.require_ending(out)
-        (file_place if out.suffix else folder_place)(str(out))
+    SampleComplexity.require_ending(out)
     online = samples == "fresh"
     if time_limit is not None and not online:
         raise ArgumentError("--time-limit is for fresh samples; limit a sweep over training sets by --budget.")
@@ -97,10 +96,8 @@ def learn_command(
     with interruptible(execution.folder), view_progress("starting") as watch:
         asked = task, counts(context), names(learner)
         if certify is None:
-            answer = learn(*asked, **options, watch=watch)  # type: ignore[arg-type]
-        else:
-            answer = learn_certified(*asked, assume_junta=certify or None, **options, watch=watch)  # type: ignore[arg-type]
-    return written(answer, out)
+            return learn(*asked, **options, watch=watch)  # type: ignore[arg-type]
+        return learn_certified(*asked, assume_junta=certify or None, **options, watch=watch)  # type: ignore[arg-type]
 
 
 def plan_command(
@@ -110,10 +107,12 @@ def plan_command(
         bool, typer.Option("--only-found", help="Train nothing; answer from the runs in the store and in --data.")
     ] = False,
     workers: Workers = None,
-    store: Store = None,
-    out: Out = None,
+    store: Path | None = None,
+    out: Path | None = None,
 ) -> object:
     """Carry out the sweeps of a plan exactly as it spells them, or go on with them.
+
+    --out writes the chief figure (.html, .svg, .pdf, .png, .csv) or the answer (.json, .txt).
 
     Examples:
 
@@ -125,12 +124,10 @@ def plan_command(
     from keyhole.api.plans import PlanResult, run_plan
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        PlanResult.require_ending(out)
+    PlanResult.require_ending(out)
     execution = Execution(store, workers)
     with interruptible(execution.folder), view_progress("starting") as watch:
-        result = run_plan(plan, data=data, make=not only_found, execution=execution, watch=watch)
-    return written(result, out)
+        return run_plan(plan, data=data, make=not only_found, execution=execution, watch=watch)
 
 
 @contextmanager

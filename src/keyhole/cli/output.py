@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from keyhole.errors import KeyholeError, printable
+from keyhole.errors import KeyholeError, adding, printable
 from keyhole.show.terminal import columns
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def one_sentence() -> Iterator[None]:
         package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
         if package in EXTRAS:
             needed = f"This command needs {package}, which is not installed"
-            raise _exit(f"{needed}; run: pip install 'keyhole[{EXTRAS[package]}]'", INPUT) from error
+            raise _exit(f"{needed}; run: {adding(EXTRAS[package])}", INPUT) from error
         place = traceback.extract_tb(error.__traceback__)[-1]
         words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         where = f"{Path(place.filename).name}, line {place.lineno}"
@@ -131,10 +131,3 @@ def print_answer(answer: "Result | None", *, json: bool, verbose: bool, **_: obj
     typer.echo(answer.to_json() if json else answer.text(columns(), verbose=verbose, styled=sys.stdout.isatty()))
     if answer.answer_is_no:
         raise typer.Exit(1)
-
-
-def written(answer: "Result", out: Path | None) -> "Result":
-    """Write an answer to a file, if one is named, and return it."""
-    if out is not None:
-        typer.echo(f"wrote {answer.save(out)}", err=True)
-    return answer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, file_place, lengths
+from keyhole.cli.arguments import count, lengths
 from keyhole.errors import ArgumentError
 from keyhole.files.record import record_of
 from keyhole.progress import Progress
@@ -47,7 +47,6 @@ ANSWERS = (
     "the last symbol if not said."
 )
 SAMPLES = "Random inputs to try beside the proof: 1e6, and 1e5 of each length of a claim, if not said."
-OUT = "Write the answer (.json, .txt or .html), the model it is about (.safetensors), or a claim's figure (.svg, .png)."
 
 
 def prove_command(
@@ -80,17 +79,19 @@ def prove_command(
         Path | None, typer.Option(help="Folder of runs and verdicts; KEYHOLE_HOME or .keyhole.", metavar="DIR")
     ] = None,
     rows: Annotated[bool, typer.Option("--rows", hidden=True)] = False,
-    out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
+    out: Path | None = None,
 ) -> object:
     """Prove what a model computes on every input, or that a claim about it is true; or find an input where not.
 
     Without --claim the function is read off the model, compared with it on every input, and its error is bounded from
     the training set. PROVED does not mean that the function is the one you intended.
 
+    --out writes the answer (.json, .txt or .html), the model that it is about (.safetensors), or a claim's figure
+    (.svg, .png).
+
     Exit code 0 if the question was answered (also undecided), 1 if a wrong input was found, 2 for bad input.
     """
     from keyhole.api.prove import Effort, Proof, prove
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
     if (model is None) == (run is None):
@@ -104,8 +105,7 @@ def prove_command(
     if claim is not None:
         from keyhole.api.prove_claim import ClaimProof, Words, prove_claim
 
-        if out is not None:
-            ClaimProof.require_ending(out)
+        ClaimProof.require_ending(out)
         asked, _, where = claim.partition(" where ")
         words = Words(
             _listed(alphabet), _listed(before), read_at, None if answers is None else _listed(answers), where or None
@@ -116,9 +116,8 @@ def prove_command(
         if rows:
             typer.echo(plain.dumps({"verified": {"summary": claimed.summary}}))
             raise typer.Exit(claimed.answer_is_no)
-        return written(claimed, out)
-    if out is not None:
-        Proof.require_ending(out)
+        return claimed
+    Proof.require_ending(out)
     with view_progress("reading the model") as watch:
         if run is not None:
             from keyhole.api.stored_run import read_run
@@ -127,7 +126,7 @@ def prove_command(
         else:
             source = str(model)
         proof = prove(source, data, assume_junta=assume_junta, effort=effort, watch=watch)
-    return written(proof if lists is None else proof.with_lists(lists), out)
+    return proof if lists is None else proof.with_lists(lists)
 
 
 prove_command.__doc__ = f"{cleandoc(prove_command.__doc__ or '')}\n{EXAMPLES}"

@@ -1,25 +1,22 @@
-"""`keyhole runs`: the finished runs of a store, listed, shown, compared and exported."""
+"""`keyhole runs`: the finished runs of a store, listed, shown and compared."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import Store, counts, file_place
-from keyhole.cli.output import written
-from keyhole.errors import ArgumentError
+from keyhole.cli.arguments import counts
 
 Task = Annotated[str, typer.Option("--task", help="Only runs of this task, such as and:3.", metavar="NAME")]
 Learner = Annotated[str, typer.Option("--learner", help="Only runs of this learner.", metavar="NAME")]
 Context = Annotated[str, typer.Option("--context", help="Only these contexts, as in 25..800.", metavar="LIST")]
-CURVES = "Draw its readings (loss, accuracy, attention, Fourier weight) by step: .html, .svg, .pdf, .png or .csv."
 
 runs_app = typer.Typer(no_args_is_help=True)
 
 
 @runs_app.callback()
 def runs_command() -> None:
-    """List, show, compare or export the runs that `keyhole learn` keeps.
+    """List, show or compare the runs that `keyhole learn` keeps.
 
     Examples:
 
@@ -27,7 +24,7 @@ def runs_command() -> None:
 
       keyhole runs show 3f9a
 
-      keyhole runs export runs.csv --learner transformer
+      keyhole runs list --learner transformer --out runs.csv
     """
 
 
@@ -36,26 +33,34 @@ def list_command(
     task: Task = "",
     learner: Learner = "",
     context: Context = "",
-    store: Store = None,
+    store: Path | None = None,
+    out: Path | None = None,
 ) -> object:
     """List the finished runs, one on a line.
 
-    Example:
+    --out writes them as a table for other programs, with every setting of task and learner (.csv), or as .json, .txt.
+
+    Examples:
 
       keyhole runs list --task and:3 --context 25..100
-    """
-    from keyhole.api.runs import runs
 
+      keyhole runs list --learner transformer --out runs.csv
+    """
+    from keyhole.api.runs import Runs, runs
+
+    Runs.require_ending(out)
     return runs(task=task, learner=learner, contexts=counts(context) if context else (), store=store)
 
 
 @runs_app.command("show")
 def show_command(
     run: Annotated[str, typer.Argument(help="Its name, or as much of it as no other run has.")],
-    store: Store = None,
-    out: Annotated[Path | None, typer.Option("--out", help=CURVES, metavar="FILE", parser=file_place)] = None,
+    store: Path | None = None,
+    out: Path | None = None,
 ) -> object:
     """Show one run: its result, and with -v its settings and the versions it was computed with.
+
+    --out draws its readings (loss, accuracy, attention, Fourier weight) by step: .html, .svg, .pdf, .png or .csv.
 
     Examples:
 
@@ -65,38 +70,14 @@ def show_command(
     """
     from keyhole.api.runs import RunInFull, show_run
 
-    if out is not None:
-        RunInFull.require_ending(out)
-    stored = show_run(run, store=store)
-    return written(stored, out)
-
-
-@runs_app.command("export")
-def export_command(
-    file: Annotated[Path, typer.Argument(help="A .csv file.", metavar="FILE.csv", parser=file_place)],
-    task: Task = "",
-    learner: Learner = "",
-    context: Context = "",
-    store: Store = None,
-) -> None:
-    """Write the runs as a table for other programs, with every setting of task and learner.
-
-    Example:
-
-      keyhole runs export and.csv --task and:3
-    """
-    from keyhole.api.runs import runs
-
-    if file.suffix.lower() != ".csv":
-        raise ArgumentError(f"Runs are exported as .csv, and {file.name!r} ends otherwise; name a .csv file.")
-    chosen = runs(task=task, learner=learner, contexts=counts(context) if context else (), store=store)
-    typer.echo(f"wrote {chosen.save(file)}: {len(chosen.runs):,} run{'s' * (len(chosen.runs) != 1)}", err=True)
+    RunInFull.require_ending(out)
+    return show_run(run, store=store)
 
 
 @runs_app.command("compare")
 def compare_command(
     other: Annotated[Path, typer.Argument(help="Folder of the other store.", metavar="DIR")],
-    store: Store = None,
+    store: Path | None = None,
 ) -> object:
     """Set the runs of two stores beside each other, cell by cell; exit code 1 where some cell differs.
 

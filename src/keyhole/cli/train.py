@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import Store, file_place, settings
+from keyhole.cli.arguments import settings
+from keyhole.errors import ArgumentError
 
 EXAMPLES = """
 Examples:
@@ -24,7 +25,6 @@ LEARNER = (
     "function itself. Does training keep them?"
 )
 SET = "Settings of the inputs and of the transformer: law=balanced,width=32,heads=2."
-OUT = "Write the course as a figure (.svg, .pdf, .png, .html) or the answer (.json, .txt)."
 
 
 def train_command(
@@ -35,19 +35,22 @@ def train_command(
     learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "transformer",
     set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
     seed: Annotated[int, typer.Option(help="Draws positions, samples and weights.", min=0)] = 0,
-    store: Store = None,
+    store: Path | None = None,
     frames: Annotated[bool, typer.Option("--frames", help="Print every frame as a line of JSON, as it comes.")] = False,
-    out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
+    out: Path | None = None,
 ) -> object:
-    """Train one transformer, and watch the loss, the accuracy and the attention on the relevant positions."""
+    """Train one transformer, and watch the loss, the accuracy and the attention on the relevant positions.
+
+    --out writes the course as a figure (.svg, .pdf, .png, .html) or the answer (.json, .txt).
+    """
     from keyhole.api.train import Frame, Trained, train
-    from keyhole.cli.output import written
     from keyhole.files.record import record_of
     from keyhole.progress import Progress
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        Trained.require_ending(out)
+    Trained.require_ending(out)
+    if frames and out is not None:
+        raise ArgumentError("--frames prints the course as it comes; leave --out out.")
 
     def print_frame(progress: Progress) -> None:
         if isinstance(progress.detail, Frame):
@@ -56,7 +59,6 @@ def train_command(
     with view_progress("steps") as view:
         watch = print_frame if frames else view
         answer = train(task, context, samples, learner, settings=settings(set_), seed=seed, store=store, watch=watch)
-    written(answer, out)
     if frames:
         shown = ("identity", "success", "accuracy")
         run = {name: getattr(answer.run, name) for name in shown}

@@ -88,7 +88,7 @@ def test_what_cannot_be_run(tmp_path, monkeypatch):
     for more, fact in (
         (["jax"], "no forward pass of 'jax'"),
         (["transformers", "--config", str(tmp_path / "config.json")], "leave out --config"),
-        (["transformers"], "pip install 'keyhole[transformers]'"),
+        (["transformers"], "pip install -e '.[transformers]'"),
     ):
         answer = CliRunner().invoke(app, [*words, *more])
         assert answer.exit_code == 2

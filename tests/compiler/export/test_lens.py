@@ -134,5 +134,5 @@ def test_state_has_the_shapes_the_configuration_states():
 def test_says_what_is_missing(monkeypatch):
     """Without TransformerLens the export says how to get it."""
     monkeypatch.setitem(sys.modules, "transformer_lens", None)
-    with pytest.raises(MissingError, match=r"pip install 'keyhole\[lens\]'"):
+    with pytest.raises(MissingError, match=r"pip install -e '.\[lens\]'"):
         to_lens(to_residual(all_plans("x3")[0]))

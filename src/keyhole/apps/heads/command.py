@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import file_place
 from keyhole.errors import ArgumentError
 
 EXAMPLES = """
@@ -32,12 +31,6 @@ Rows = Annotated[
     Path | None, typer.Option(help="Rows (inputs, T, features), or tokens (inputs, T), as .npy, .npz.", metavar="FILE")
 ]
 Head = Annotated[str | None, typer.Option(help="One head, as layer-head from 1.", metavar="L-H")]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write a .json or .txt, or a figure (.svg, .png, .html, .csv).", metavar="FILE", parser=file_place
-    ),
-]
 
 
 def heads_command(
@@ -52,24 +45,24 @@ def heads_command(
         str, typer.Option(help="What runs the model: keyhole, or transformers (text; other families).")
     ] = "keyhole",
     seed: Annotated[int, typer.Option(help="Draws the controls.", min=0)] = 0,
-    out: Out = None,
+    out: Path | None = None,
 ) -> object:
     """Classify each head on data.
 
     A head is sparse, local, a sink, broad or near-uniform; two controls stand beside it.
 
     Entropy, effective support, largest weight, weight on neighbours and on sinks, with sinks and without. With --head
-    the figure shows that head's attention on the first input. Text needs keyhole[hf].
+    the figure shows that head's attention on the first input. Text needs the extra hf.
+
+    --out writes .json or .txt, or a figure (.svg, .png, .html, .csv).
     """
     from keyhole.apps.heads.head_data import data_of
     from keyhole.apps.heads.heads import Heads, heads
     from keyhole.apps.heads.model_source import open_checkpoint
     from keyhole.apps.heads.transformers_maps import outside_model
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        Heads.require_ending(out)
+    Heads.require_ending(out)
     if through not in ("keyhole", "transformers"):
         raise ArgumentError(f"There is no forward pass of {through!r}; choose keyhole or transformers.")
     if through == "transformers" and config is not None:
@@ -78,8 +71,7 @@ def heads_command(
     chosen = None if head is None else layer_head(head)
     model = outside_model(source) if through == "transformers" else open_checkpoint(source, config=config)
     with view_progress("heads") as watch:
-        answer = heads(model, data, head=chosen, seed=seed, watch=watch)
-    return written(answer, out)
+        return heads(model, data, head=chosen, seed=seed, watch=watch)
 
 
 def layer_head(text: str) -> tuple[int, int]:

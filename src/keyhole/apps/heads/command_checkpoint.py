@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
-from keyhole.apps.heads.command import SOURCE, Config, Head, Images, Out, Rows, Source, Text, layer_head
+from keyhole.apps.heads.command import SOURCE, Config, Head, Images, Rows, Source, Text, layer_head
 from keyhole.cli.arguments import count
 
 HELP = """Measure the heads of a checkpoint in several ways.
+
+--out writes .json or .txt, or a figure (.svg, .png, .html, .csv).
 
 Examples:
 
@@ -34,7 +36,7 @@ def norms_command(
     samples: Annotated[str, typer.Option(help="Training samples of the norm bound.", metavar="M")] = "1e6",
     context: Annotated[str, typer.Option(help="Its number of positions.", metavar="T")] = "128",
     config: Config = None,
-    out: Out = None,
+    out: Path | None = None,
 ) -> object:
     """Show the norms of W_QK and W_OV of every head beside random and shuffled weights.
 
@@ -43,15 +45,12 @@ def norms_command(
     """
     from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
     from keyhole.apps.heads.model_source import open_checkpoint
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        CheckpointNorms.require_ending(out)
+    CheckpointNorms.require_ending(out)
     with view_progress("norms") as watch:
         checkpoints = (open_checkpoint(each, config=config) for each in sources)
-        answer = checkpoint_norms(*checkpoints, samples=count(samples), context=count(context), watch=watch)
-    return written(answer, out)
+        return checkpoint_norms(*checkpoints, samples=count(samples), context=count(context), watch=watch)
 
 
 @checkpoint_app.command("order", short_help="Whether it depends on the order of its rows.")
@@ -90,7 +89,7 @@ def estimator_command(
     rows: Rows = None,
     config: Config = None,
     head: Head = None,
-    out: Out = None,
+    out: Path | None = None,
 ) -> object:
     """Find the kernel estimator that fits each head's queries, keys and values, and its bandwidth.
 
@@ -99,16 +98,13 @@ def estimator_command(
     from keyhole.apps.heads.estimator import HeadEstimator, head_estimator
     from keyhole.apps.heads.head_data import data_of
     from keyhole.apps.heads.model_source import open_checkpoint
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        HeadEstimator.require_ending(out)
+    HeadEstimator.require_ending(out)
     data = data_of(text, images, rows)
     chosen = None if head is None else layer_head(head)
     with view_progress("estimators") as watch:
-        answer = head_estimator(open_checkpoint(source, config=config), data, head=chosen, watch=watch)
-    return written(answer, out)
+        return head_estimator(open_checkpoint(source, config=config), data, head=chosen, watch=watch)
 
 
 @checkpoint_app.command("relations", short_help="Which head finds each relation of a treebank.")
@@ -118,18 +114,13 @@ def relations_command(
     scored: Annotated[Path, typer.Argument(metavar="TEST", help="The CoNLL-U file on which they are scored.")],
     *,
     config: Config = None,
-    out: Out = None,
+    out: Path | None = None,
 ) -> object:
     """Find the head of each relation of a treebank, beside the best fixed offset and both controls."""
     from keyhole.apps.heads.head_annotation import HeadsAnnotation, heads_annotation
     from keyhole.apps.heads.model_source import open_checkpoint
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        HeadsAnnotation.require_ending(out)
+    HeadsAnnotation.require_ending(out)
     with view_progress("relations") as watch:
-        answer = heads_annotation(
-            open_checkpoint(source, config=config), chosen_on=chosen, scored_on=scored, watch=watch
-        )
-    return written(answer, out)
+        return heads_annotation(open_checkpoint(source, config=config), chosen_on=chosen, scored_on=scored, watch=watch)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float
-from keyhole.errors import DataError, MissingError
+from keyhole.errors import DataError, MissingError, adding
 from keyhole.files.reading import parse_array, read_bytes
 
 ENDINGS = (".npy", ".png", ".jpg", ".jpeg")
-FETCH = "pip install 'keyhole[images]'"
 MOST_PIXELS = 2**26  # of one image: a small file may say that it is huge
 STARTS = {b"\x93NUMPY": ".npy", b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg"}  # of a file → its ending
 
@@ -99,7 +98,7 @@ def _decoded(source: Path | BytesIO, name: str, mode: str, most_pixels: int) -> 
         from PIL import Image
     except ImportError as error:
         raise MissingError(
-            f"{name} is a picture, and the package Pillow is not installed; run: {FETCH}, or give .npy."
+            f"{name} is a picture, and the package Pillow is not installed; run: {adding('images')}, or give .npy."
         ) from error
     try:
         with Image.open(source, formats=("PNG", "JPEG")) as opened:

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.errors import CheckpointError, DataError, MissingError
-
-FETCH = "pip install 'keyhole[hf]'"
+from keyhole.errors import CheckpointError, DataError, MissingError, adding
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +67,9 @@ def text_reader(folder: str | Path) -> TextReader:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
-        raise MissingError(f"Text was given, and the package tokenizers is not installed; run: {FETCH}") from error
+        raise MissingError(
+            f"Text was given, and the package tokenizers is not installed; run: {adding('hf')}"
+        ) from error
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import Seed, folder_place, names
+from keyhole.cli.arguments import names
 
 
 class Scale(StrEnum):
@@ -23,15 +23,14 @@ def reproduce_command(
     only: Annotated[
         str, typer.Option(help="Claims to measure, by id, with commas; keyhole claims lists them.", metavar="ID,…")
     ] = "",
-    out: Annotated[
-        Path, typer.Option(help="Folder of the page, the findings and the figures.", metavar="DIR", parser=folder_place)
-    ] = Path("report"),
-    seed: Seed = 0,
+    seed: Annotated[int, typer.Option(help="Seeds every random draw.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
+    folder: Path | None = None,
 ) -> object:
     """Measure the claims; write the page of verdicts.
 
-    What was measured before is not measured again.
+    The page, the findings and the figures are in the folder of --out: report, if not given. What was measured before is
+    not measured again.
 
     Examples:
 
@@ -51,7 +50,13 @@ def reproduce_command(
 
     with view_progress("measuring claims") as watch:
         return reproduce(
-            chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch, warn=tell
+            chosen,
+            scale=scale.value,
+            seed=seed,
+            folder=folder or "report",
+            workers=workers or None,
+            watch=watch,
+            warn=tell,
         )
 
 

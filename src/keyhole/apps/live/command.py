@@ -16,9 +16,7 @@ def serve_command(
         list[str] | None,
         typer.Option(help="A checkpoint to read: a folder, a file, or minilm. May be given often.", metavar="DIR"),
     ] = None,
-    store: Annotated[
-        Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole, if not given.", metavar="DIR")
-    ] = None,
+    store: Path | None = None,
 ) -> None:
     """Open the live lab in a browser.
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, counts, file_place
+from keyhole.cli.arguments import count, counts
 from keyhole.errors import ArgumentError
 
 MODEL = "A latent model by its name: finite, polya, beta, gaussian or mixture."
@@ -23,19 +23,14 @@ def pretrain_command(
     downstream: Annotated[str, typer.Option(help=DOWNSTREAM, metavar="TASK")] = "latent",
     labels: Annotated[str, typer.Option(help="Labels of the downstream task.", metavar="N")] = "200",
     repeats: Annotated[int, typer.Option(help="Training sets at each size and mask; 0 trains nothing.", min=0)] = 8,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the figure (.svg, .pdf, .png, .html, .csv), or the answer (.json, .txt).",
-            metavar="FILE",
-            parser=file_place,
-        ),
-    ] = None,
+    out: Path | None = None,
 ) -> object:
     """Measure what masked pretraining learns of a latent.
 
     Pretrain on masked tokens of MODEL: condition numbers of each mask, excess risk, and the risk of a linear head
     downstream. Every finished run is kept: the same command goes on where it was stopped.
+
+    --out writes the figure (.svg, .pdf, .png, .html, .csv) or the answer (.json, .txt).
 
     Examples:
 
@@ -49,13 +44,11 @@ def pretrain_command(
     """
     from keyhole.apps.pretrain.pretrain import Design, pretrain
     from keyhole.apps.pretrain.pretraining import Pretraining
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        Pretraining.require_ending(out)
+    Pretraining.require_ending(out)
     with view_progress("runs") as watch:
-        answer = pretrain(
+        return pretrain(
             model,
             counts(size),
             masks=counts(mask),
@@ -63,7 +56,6 @@ def pretrain_command(
             design=Design(count(samples), count(labels), repeats),
             watch=watch,
         )
-    return written(answer, out)
 
 
 def rows_of(text: str) -> str | list[list[float]]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import counts, file_place, names
+from keyhole.cli.arguments import counts, names
 
 DATA = "A .csv with a row per sample, with or without a header; or .npz: inputs and labels."
 TARGET = "The column to predict, by name or number from 1, or COL=CLASS for one class of many; else the last."
@@ -23,16 +23,13 @@ def curve_command(
         str, typer.Option(help="Repeat with so many irrelevant columns appended, such as 30,300.", metavar="LIST")
     ] = "",
     splits: Annotated[int, typer.Option(help="Random splits into rows to learn from and rows held out.", min=2)] = 20,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the figure (.html, .svg, .png, .csv) or the answer.", metavar="FILE", parser=file_place
-        ),
-    ] = None,
+    out: Path | None = None,
 ) -> object:
     """Draw the learning curve of a table.
 
     Accuracy on held-out rows of DATA, against the number of rows learned from.
+
+    --out writes the figure (.html, .svg, .png, .csv) or the answer (.json, .txt).
 
     Examples:
 
@@ -44,15 +41,13 @@ def curve_command(
     """
     from keyhole.apps.tables.curve import Curve, curve
     from keyhole.apps.tables.table import read_table
-    from keyhole.cli.output import written
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        Curve.require_ending(out)
+    Curve.require_ending(out)
     more = counts(irrelevant) if irrelevant else []
     column, _, positive = target.partition("=")
     with view_progress("reading") as watch:
-        answer = curve(
+        return curve(
             read_table(data, column, positive),
             names(learner),
             accuracy=accuracy,
@@ -60,4 +55,3 @@ def curve_command(
             splits=splits,
             watch=watch,
         )
-    return written(answer, out)

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, folder_place
+from keyhole.cli.arguments import count
+from keyhole.errors import ArgumentError
 
 HELP = """Does an attribution find the positions that matter?
 
@@ -23,11 +24,11 @@ score_command = typer.Typer(no_args_is_help=True, help=HELP)
 def suite_command(
     models: Annotated[int, typer.Argument(metavar="N", help="How many models.")],
     context: Annotated[int, typer.Option(help="Context length T, such as 64.", parser=count, metavar="T")],
-    out: Annotated[Path, typer.Option(help="The folder to write into.", metavar="DIR", parser=folder_place)],
     seed: Annotated[int, typer.Option(help="Draws functions, constructions and distractors.", min=0)] = 0,
     modules: Annotated[bool, typer.Option("--modules", help="Write every model as a torch module (.py) too.")] = False,
+    folder: Path | None = None,
 ) -> object:
-    """Write N certified models and key.json, their answer key.
+    """Write N certified models, and key.json, their answer key, into the folder of --out.
 
     Some models have distractors: heads that attend elsewhere and change no output.
 
@@ -38,9 +39,11 @@ def suite_command(
     from keyhole.apps.tables.suites import make_suite
     from keyhole.show.progress_view import view_progress
 
+    if folder is None:
+        raise ArgumentError("A suite needs a folder; give --out DIR.")
     with view_progress("making models") as watch:
         made = make_suite(models, context, seed, watch=watch)
-        key = made.save(out, modules=modules, watch=watch)
+        key = made.save(folder, modules=modules, watch=watch)
     typer.echo(f"wrote {models} model{'s' * (models != 1)} and the answers: {key}", err=True)
     return made
 

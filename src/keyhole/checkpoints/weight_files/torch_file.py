@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.checkpoints.weight_files.stored_tensor import StoredTensor
-from keyhole.errors import CheckpointError, MissingError
+from keyhole.errors import CheckpointError, MissingError, adding
 
 STATES = ("state_dict", "model_state_dict", "model", "module", "net", "network", "weights", "encoder")
 
@@ -19,8 +19,8 @@ def read_torch(path: Path) -> dict[str, StoredTensor]:
         import torch  # noqa: PLC0415  (an extra)
     except ImportError as error:
         raise MissingError(
-            f"{str(path)!r} is a file of torch's, and torch is not installed; run pip install 'keyhole[torch]', or "
-            "save the weights with safetensors."
+            f"{str(path)!r} is a file of torch's, and torch is not installed; run {adding('torch')}, "
+            "or save the weights with safetensors."
         ) from error
     with path.open("rb") as file:
         archive = file.read(2) == b"PK"  # older files are no archives, and are read at once

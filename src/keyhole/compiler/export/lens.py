@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.compiler.export.residual import ResidualBlock
-from keyhole.errors import MissingError
+from keyhole.errors import MissingError, adding
 
 
 def lens_config(block: ResidualBlock) -> dict[str, Any]:
@@ -69,8 +69,7 @@ def to_lens(block: ResidualBlock) -> Any:
         import transformer_lens  # noqa: PLC0415  (an extra)
     except ImportError as error:
         raise MissingError(
-            "A model of TransformerLens was asked for, and TransformerLens is not installed; "
-            "run: pip install 'keyhole[lens]'"
+            f"A model of TransformerLens was asked for, and TransformerLens is not installed; run: {adding('lens')}"
         ) from error
     try:
         hooked = bool(transformer_lens.HookedTransformer)
