@@ -5,7 +5,7 @@ Run with: python examples/attribution.py
 
 import numpy as np
 
-from keyhole.apps.tables.suite.attribution import AttributionScore, score_attribution
+from keyhole.apps.tables.attribution import AttributionScore, score_attribution
 from keyhole.apps.tables.suites import make_suite
 from keyhole.attention.evaluation import evaluate
 from keyhole.compiler.assembly import to_tabulated

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keyhole.apps.tables.suite.key import read_key
+from keyhole.apps.tables.score import read_key
 from keyhole.errors import DataError
 from keyhole.files import reading
 from keyhole.files.data import read_labelled

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.apps.tables.suite.members import CONSTRUCTIONS, FAMILIES, LEAKS
-from keyhole.apps.tables.suites import make_suite
+from keyhole.apps.tables.suites import CONSTRUCTIONS, FAMILIES, LEAKS, make_suite
 from keyhole.attention.evaluation import evaluate
 from keyhole.boolean.distribution import UNIFORM, sample
 from keyhole.boolean.formula import parse

@@ -110,7 +110,6 @@ def test_the_same_question_has_the_same_answer():
         ({"accuracy": 1.0}, "such as 0.95"),
         ({"splits": 1}, "at least 2 splits"),
         ({"irrelevant": [-1]}, "-1 irrelevant columns"),
-        ({"certify": True}, "without a transformer"),
         ({"learners": ["sklearn:nothing.Here"]}, "not a classifier"),
     ],
 )

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from keyhole.api.prove import Proof, prove
 from keyhole.api.result import Result
 from keyhole.apps.tables.learning_curve import CONFIDENCE, CurvePoint, learning_curve, rows_for
 from keyhole.apps.tables.table import Table, append_irrelevant
@@ -14,11 +13,9 @@ from keyhole.decimals import percent
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
 from keyhole.figure import Axis, Figure, Row
-from keyhole.files.record import hidden
-from keyhole.progress import Progress, Watch, ignore
+from keyhole.progress import Watch, ignore
 from keyhole.show.answer import Show
-from keyhole.training import Examples, ProblemSize
-from keyhole.training.learners import Learner, TransformerLearner, learner_named
+from keyhole.training.learners import Learner, learner_named
 
 MOST_COLUMNS = 1_000_000
 
@@ -39,7 +36,6 @@ class Curve(Result):
 
     schema: ClassVar[str] = "curve/1"
     has_figure: ClassVar[bool] = True
-    properties: ClassVar[tuple[str, ...]] = ("certificate",)
 
     target: str
     positive: str
@@ -49,12 +45,7 @@ class Curve(Result):
     accuracy: float | None  # the accuracy whose price is asked for
     confidence: float
     learners: Mapping[str, tuple[LearnerCurve, ...]]
-    certified: Proof | None = hidden(default=None)  # a transformer trained on every row as bits
-
-    @property
-    def certificate(self) -> dict[str, Any] | None:
-        """The certificate of the transformer."""
-        return None if self.certified is None else self.certified.record()
+    certificate: None = None  # `keyhole prove` certifies; the key stays in the record
 
     def lines(self, show: Show) -> None:
         """Set the accuracy of every learner at each size, and the rows that the accuracy takes."""
@@ -69,7 +60,7 @@ class Curve(Result):
             show.table(
                 {"training rows": ">", **{f"accuracy, {each.columns:,} columns": "<" for each in curves}},
                 [
-                    (f"{points[0].rows:,}", *(_share(point.accuracy) for point in points))
+                    (f"{points[0].rows:,}", *map(_share, points))
                     for points in zip(*(each.points for each in curves), strict=True)
                 ],
             )
@@ -79,10 +70,6 @@ class Curve(Result):
             show.line("a constant answer reaches this accuracy without a row to learn from")
         if show.verbose:
             show.line(ABOUT)
-        if self.certified is not None:
-            show.line()
-            show.line("a transformer trained on the bits of every row, certified")
-            show.line(str(self.certified))
 
     def figure(self) -> Figure:
         """Accuracy against rows, a line for each learner and number of irrelevant columns."""
@@ -118,8 +105,8 @@ ABOUT = (
 )
 
 
-def _share(accuracy: Estimate) -> str:
-    return f"{percent(accuracy.value)} ({percent(accuracy.low)} to {percent(accuracy.high)})"
+def _share(point: CurvePoint) -> str:
+    return f"{percent(point.accuracy.value)} ({percent(point.accuracy.low)} to {percent(point.accuracy.high)})"
 
 
 def _needed(curve: LearnerCurve) -> str:
@@ -143,7 +130,6 @@ def curve(
     irrelevant: Sequence[int] = (),
     splits: int = 20,
     seed: int = 0,
-    certify: bool = False,
     watch: Watch = ignore,
 ) -> Curve:
     """Measure how well a column of a table can be predicted from the others, against the rows learned from.
@@ -151,8 +137,7 @@ def curve(
     `read_table(path)` and `make_table(features, target)` give a table. `accuracy` asks how many rows it takes, with an
     interval; `irrelevant` repeats the curve with so many columns appended, each a shuffled copy of one there is.
     Classifiers of scikit-learn see the numbers, each column scaled over the rows learned from; every other learner sees
-    bits, whether a value is above its column's median. With `certify` a transformer is trained on the bits of every
-    row, and what it computes is certified.
+    bits, whether a value is above its column's median.
     """
     if accuracy is not None and not 0 < accuracy < 1:
         raise ArgumentError(f"An accuracy of {accuracy:g} was asked for; it is a share of rows, such as 0.95.")
@@ -164,9 +149,6 @@ def curve(
         each if isinstance(each, str) else each.name: learner_named(each) if isinstance(each, str) else each
         for each in learners
     }
-    transformers = [each for each in named.values() if isinstance(each, TransformerLearner)]
-    if certify and not transformers:
-        raise ArgumentError("A certificate was asked for without a transformer; name one among the learners.")
     wide = {k: append_irrelevant(table, k, np.random.default_rng([seed, k])) for k in counts}
 
     rows, columns = table.features.shape
@@ -185,16 +167,4 @@ def curve(
         accuracy=accuracy,
         confidence=CONFIDENCE,
         learners={name: tuple(drawn(chosen, k) for k in counts) for name, chosen in named.items()},
-        certified=_certified(table, transformers[0], seed, watch) if certify else None,
     )
-
-
-def _certified(table: Table, learner: TransformerLearner, seed: int, watch: Watch) -> Proof:
-    """Train the transformer on the bits of every row, and prove what it computes."""
-    from keyhole.training.network.network import model_of  # imports jax
-
-    watch(Progress(0, None, "training on every row, and certifying", milestone=True))
-    bits = table.bits(np.arange(len(table.labels)))
-    size = ProblemSize(bits.shape[1], 2, min(3, bits.shape[1]))
-    fitted = learner.fit(size, Examples(bits, table.labels), np.random.SeedSequence([seed]))
-    return prove(model_of(learner.settings, fitted.weights or {}), (bits, table.labels))

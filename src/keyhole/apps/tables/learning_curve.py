@@ -39,34 +39,31 @@ def rows_for(points: Sequence[CurvePoint], accuracy: float) -> Estimate | None:
     which the upper and the lower ends of the points' intervals reach the accuracy; an end that is not reached is open,
     and infinite.
     """
-    middle = _crossing(points, "value", accuracy)
-    if middle is None:
-        return None
-    low, high = _crossing(points, "high", accuracy), _crossing(points, "low", accuracy)
-    return Estimate(middle, min(low or middle, middle), float("inf") if high is None else max(high, middle))
-
-
-def _crossing(points: Sequence[CurvePoint], part: str, accuracy: float) -> float | None:
-    """Where the curve through this part of the estimates first reaches the accuracy."""
     from scipy.optimize import isotonic_regression
 
-    rising = isotonic_regression(np.array([getattr(point.accuracy, part) for point in points])).x
-    reached = np.flatnonzero(rising >= accuracy)
-    if not len(reached):
+    def crossing(part: str) -> float | None:
+        """Where the curve through this part of the estimates first reaches the accuracy."""
+        rising = isotonic_regression(np.array([getattr(point.accuracy, part) for point in points])).x
+        reached = np.flatnonzero(rising >= accuracy)
+        if not len(reached):
+            return None
+        place = int(reached[0])
+        if place == 0:
+            return float(points[0].rows)
+        before, after = rising[place - 1], rising[place]
+        share = (accuracy - before) / (after - before)
+        return exp(log(points[place - 1].rows) + share * log(points[place].rows / points[place - 1].rows))
+
+    middle, low, high = crossing("value"), crossing("high"), crossing("low")
+    if middle is None:
         return None
-    place = int(reached[0])
-    if place == 0:
-        return float(points[0].rows)
-    before, after = rising[place - 1], rising[place]
-    share = (accuracy - before) / (after - before)
-    return exp(log(points[place - 1].rows) + share * log(points[place].rows / points[place - 1].rows))
+    return Estimate(middle, min(low or middle, middle), float("inf") if high is None else max(high, middle))
 
 
 def curve_sizes(table: Table) -> tuple[int, ...]:
     """Doublings from 8 up to the rows that are not held out, these included."""
     most = len(table.labels) - _held_out(table)
-    sizes = [SMALLEST * 2**step for step in range(40) if SMALLEST * 2**step < most]
-    return (*sizes, most)
+    return (*(SMALLEST * 2**step for step in range(40) if SMALLEST * 2**step < most), most)
 
 
 def learning_curve(
@@ -97,7 +94,14 @@ def learning_curve(
         order = rng.permutation(len(table.labels))
         apart, others = order[: _held_out(table)], order[_held_out(table) :]
         for m in sizes:
-            scores[m][split] = _accuracy(table, learner, others[:m], apart, np.random.SeedSequence([seed, split, m]))
+            rows, draws = others[:m], np.random.SeedSequence([seed, split, m])
+            if isinstance(learner, Estimator):
+                answers = learner.predictions(table.features[rows], table.labels[rows], table.features[apart], draws)
+            else:
+                bits = table.bits(rows)
+                size = ProblemSize(bits.shape[1], 2, min(3, bits.shape[1]))
+                answers = learner.fit(size, Examples(bits[rows], table.labels[rows]), draws).predict(bits[apart])
+            scores[m][split] = (answers == table.labels[apart]).mean()
         watch(Progress(split + 1, splits, f"splits of {table.target} by {learner.name}"))
     width, n = NormalDist().inv_cdf((1 + CONFIDENCE) / 2), len(table.labels)
     points = []
@@ -110,16 +114,3 @@ def learning_curve(
 
 def _held_out(table: Table) -> int:
     return max(1, round(HELD_OUT * len(table.labels)))
-
-
-def _accuracy(
-    table: Table, learner: Learner, rows: np.ndarray, apart: np.ndarray, seed: np.random.SeedSequence
-) -> float:
-    """The share of held-out rows that are answered rightly, having learned from these rows."""
-    if isinstance(learner, Estimator):
-        predicted = learner.predictions(table.features[rows], table.labels[rows], table.features[apart], seed)
-    else:
-        bits = table.bits(rows)
-        size = ProblemSize(bits.shape[1], 2, min(3, bits.shape[1]))
-        predicted = learner.fit(size, Examples(bits[rows], table.labels[rows]), seed).predict(bits[apart])
-    return float((predicted == table.labels[apart]).mean())

@@ -4,16 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from keyhole.api.result import Result
-from keyhole.apps.tables.suite.attribution import AttributionScore, score_attribution
-from keyhole.apps.tables.suite.key import read_key
+from keyhole.apps.tables.attribution import AttributionScore, score_attribution
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
 from keyhole.files.data import read_array
+from keyhole.files.reading import parse_json, read_text
 from keyhole.show.answer import Show
 
+SCHEMA = "suite/1"
 SIDES = "a row per input and a column per position"
 FEW = 5  # names of a long list that are shown
 MEASURES = {"precision": "precision", "recall": "recall", "auc": "AUC", "auc_per_input": "AUC per input"}
@@ -87,40 +86,53 @@ def score(
     else:
         if not given.exists():
             raise DataError(f"There is no file {str(given)!r} of attributions; name a .npy file, or a folder of them.")
-        pairs, missing = [(_named(answers, given.stem if model is None else model), given)], ()
+        name = Path(given.stem if model is None else model).stem  # with or without its ending
+        pairs, missing = [(answer, given) for answer in answers if Path(answer["file"]).stem == name], ()
+        if not pairs:
+            known = Path(answers[0]["file"]).stem
+            raise DataError(f"The key has no model {name!r}; say which one was explained, such as {known}.")
     return Scores(tuple(_scored(answer, path, top, seed) for answer, path in pairs), missing)
 
 
-def read_attributions(path: Path) -> np.ndarray:
-    """Read an array (n, T) from a .npy file."""
-    array = read_array(path, "attributions", SIDES)
-    if array.ndim != 2:
-        raise DataError(f"{str(path)!r} holds {array.shape}; give one array with {SIDES}.")
-    return array
-
-
-def _named(answers: tuple[dict[str, Any], ...], name: str) -> dict[str, Any]:
-    """The model of that name, with or without its ending."""
-    stem = Path(name).stem
-    for answer in answers:
-        if stem == Path(answer["file"]).stem:
-            return answer
-    known = Path(answers[0]["file"]).stem
-    raise DataError(f"The key has no model {stem!r}; say which one was explained, such as {known}.")
-
-
 def _scored(answer: dict[str, Any], path: Path, top: int | None, seed: int) -> ModelScore:
-    positions = tuple(answer["positions"])
-    array = read_attributions(path)
-    if array.shape[1] != answer["context"]:
+    array = read_array(path, "attributions", SIDES)
+    if array.ndim != 2 or array.shape[1] != answer["context"]:
         raise DataError(
-            f"{str(path)!r} has {array.shape[1]} columns, and the models of the key have a context of "
-            f"{answer['context']}; give one column per position, without [CLS]."
+            f"{str(path)!r} holds {array.shape}, and the models of the key have a context of {answer['context']}; "
+            f"give one array with {SIDES}, without [CLS]."
         )
     return ModelScore(
         file=answer["file"],
         formula=str(answer.get("formula", "")),
         construction=str(answer.get("construction", "")),
-        positions=positions,
-        score=score_attribution(array, positions, top=top, seed=seed),
+        positions=tuple(answer["positions"]),
+        score=score_attribution(array, tuple(answer["positions"]), top=top, seed=seed),
     )
+
+
+def read_key(path: Path) -> tuple[dict[str, Any], ...]:
+    """Read the models of an answer key, each with its file, its context and its relevant positions."""
+    try:
+        text = read_text(path)
+    except OSError as error:
+        raise DataError(f"The answer key {str(path)!r} cannot be read: {error.strerror}.") from error
+    except ValueError:  # not text
+        text = ""
+    try:
+        key = parse_json(text)
+        context, models = key["context"], [{**model, "context": key["context"]} for model in key["models"]]
+        sound = key.get("schema", SCHEMA) == SCHEMA and _is_count(context) and models
+        for model in models:  # a file's name, and different positions of the context
+            places = model["positions"]
+            inside = isinstance(places, list) and all(_is_count(place) and place < context for place in places)
+            sound = sound and isinstance(model["file"], str) and inside and len(set(places)) == len(places)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        sound = False
+    if not sound:
+        raise DataError(f"{str(path)!r} is not an answer key; give the key.json that was written with the suite.")
+    return tuple(models)
+
+
+def _is_count(value: object) -> bool:
+    """Return True for a whole number from 0 on; a truth value is not one."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -99,8 +99,20 @@ def make_table(
         )
     if len(rows) < FEWEST:
         raise DataError(f"{where} has {len(rows)} rows; a learning curve needs at least {FEWEST}.")
-    labels, chosen = _two_classes([str(each) for each in classes.tolist()], positive, name, where)
-    return Table(numbers, labels, names, name, chosen)
+    words = [str(each) for each in classes.tolist()]
+    known = sorted(set(words))
+    shown = ", ".join(known[:SHOWN]) + (", …" if len(known) > SHOWN else "")
+    if positive and positive not in known:
+        raise DataError(f"{where} has no {positive!r} in its target {name!r}; it has {shown}.")
+    if len(known) == 1:
+        raise DataError(f"{where} has {known[0]!r} in every row of its target {name!r}: there is nothing to learn.")
+    if len(known) > 2 and not positive:
+        raise DataError(
+            f"{where} has {len(known)} classes in its target {name!r} ({shown}); say which one is to be told from "
+            "the others: `positive`, or --target COL=CLASS."
+        )
+    chosen = positive or known[-1]  # the later of two
+    return Table(numbers, np.array([word == chosen for word in words]), names, name, chosen)
 
 
 def append_irrelevant(table: Table, count: int, rng: np.random.Generator) -> Table:
@@ -136,11 +148,8 @@ def _table_of_csv(path: Path, target: str, positive: str) -> Table:
             f"{str(path)!r} has no value in {classes.count('')} rows of its target {names[place]!r}; leave them out."
         )
     kept = [column for column in range(len(names)) if column != place]
-    numbers = np.empty((len(body), len(kept)))
-    for index, column in enumerate(kept):
-        numbers[:, index] = [float(row[column]) if is_number(row[column]) else np.nan for row in body]
     return make_table(
-        numbers,
+        np.array([[float(row[column]) if is_number(row[column]) else np.nan for column in kept] for row in body]),
         np.array(classes),
         columns=[names[column] for column in kept],
         name=names[place],
@@ -162,20 +171,3 @@ def _place(target: str, names: list[str], path: Path, *, headed: bool) -> int:
     shown = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
     has = f"has the columns {shown}" if headed else f"has no header and {len(names)} columns"
     raise DataError(f"{str(path)!r} has no column {target!r}; it {has}. Name one, or give its number from 1.")
-
-
-def _two_classes(classes: list[str], positive: str, name: str, where: str) -> tuple[Bool[np.ndarray, "n"], str]:
-    """Which rows are of the class asked for; without one the later of two."""
-    known = sorted(set(classes))
-    shown = ", ".join(known[:SHOWN]) + (", …" if len(known) > SHOWN else "")
-    if positive and positive not in known:
-        raise DataError(f"{where} has no {positive!r} in its target {name!r}; it has {shown}.")
-    if len(known) == 1:
-        raise DataError(f"{where} has {known[0]!r} in every row of its target {name!r}: there is nothing to learn.")
-    if len(known) > 2 and not positive:
-        raise DataError(
-            f"{where} has {len(known)} classes in its target {name!r} ({shown}); say which one is to be told from "
-            "the others: `positive`, or --target COL=CLASS."
-        )
-    chosen = positive or known[-1]
-    return np.array([each == chosen for each in classes]), chosen

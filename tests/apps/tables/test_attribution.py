@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keyhole.apps.tables.suite.attribution import CONFIDENCE, RESAMPLES, auc, hits, score_attribution
+from keyhole.apps.tables.attribution import CONFIDENCE, RESAMPLES, auc, hits, score_attribution
 from keyhole.errors import DataError
 
 sizes = arrays(np.float64, (2, 7), elements=st.sampled_from([0.0, 0.5, 1.0, 2.0]))

@@ -5,7 +5,6 @@ is held to matter. The relevant set belongs to the function and not to one input
 and the positions ranked once. Ties are shared: a set cut through a tie counts what it holds on average.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,16 +46,33 @@ def score_attribution(
     >>> score.precision.value, score.auc.value
     (1.0, 1.0)
     """
-    sizes, relevant = _check_attributions(attributions, positions)
+    if attributions.dtype.kind not in "fiub" or attributions.size == 0:
+        raise DataError(
+            f"Attributions of type {attributions.dtype} and shape {attributions.shape} were given; give real numbers, "
+            "a row per input and a column per position."
+        )
+    sizes = np.abs(attributions.astype(np.float64))
+    if not np.isfinite(sizes).all():
+        raise DataError("The attributions hold NaN or infinity, which have no rank; give finite numbers.")
+    n, context = sizes.shape
+    if any(not 0 <= place < context for place in positions):
+        raise DataError(f"Attributions to {context} positions were given, but position {max(positions)} is relevant.")
+    relevant = np.isin(np.arange(context), positions)
+    if not 0 < relevant.sum() < context:
+        raise DataError(
+            f"{int(relevant.sum())} of {context} positions are relevant; a ranking needs some that are and some not."
+        )
     taken = len(positions) if top is None else top
-    if not 1 <= taken <= sizes.shape[1]:
-        raise DataError(f"The top {taken} positions were asked for; a context of {sizes.shape[1]} has 1 to that many.")
+    if not 1 <= taken <= context:
+        raise DataError(f"The top {taken} positions were asked for; a context of {context} has 1 to that many.")
     per_input = auc(sizes, relevant)
     point = _measures(sizes.mean(axis=0)[None], relevant, taken)
     drawn, averages = [], []
-    for counts in _resamples(len(sizes), sizes.shape[1], seed):
-        drawn.append(_measures(counts @ sizes / len(sizes), relevant, taken))
-        averages.append(counts @ per_input / len(sizes))
+    rng, step = np.random.Generator(np.random.Philox(seed)), max(1, BLOCK // max(n, context))
+    for start in range(0, RESAMPLES, step):  # how often each input is in each resample, a block of them at a time
+        counts = rng.multinomial(n, np.full(n, 1 / n), size=min(step, RESAMPLES - start)).astype(np.float64)
+        drawn.append(_measures(counts @ sizes / n, relevant, taken))
+        averages.append(counts @ per_input / n)
     spread = np.concatenate([np.concatenate(drawn, axis=1), np.concatenate(averages)[None]])
     low, high = np.quantile(spread, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1)
     values = [*point[:, 0], per_input.mean()]
@@ -64,7 +80,7 @@ def score_attribution(
         Estimate(float(value), float(below), float(above))
         for value, below, above in zip(values, low, high, strict=True)
     )
-    return AttributionScore(precision, recall, area, area_per_input, taken, len(sizes), RESAMPLES, seed)
+    return AttributionScore(precision, recall, area, area_per_input, taken, n, RESAMPLES, seed)
 
 
 def auc(sizes: Float[np.ndarray, "n T"], relevant: Shaped[np.ndarray, "T"]) -> Float[np.ndarray, "n"]:
@@ -94,33 +110,3 @@ def _measures(sizes: np.ndarray, relevant: np.ndarray, top: int) -> np.ndarray:
     """Rows precision, recall and AUC, a column per ranking."""
     taken = hits(sizes, relevant, top)
     return np.stack([taken / top, taken / relevant.sum(), auc(sizes, relevant)])
-
-
-def _resamples(n: int, context: int, seed: int) -> Iterator[np.ndarray]:
-    """Draw how often each input is in each resample, a block of resamples at a time."""
-    rng = np.random.Generator(np.random.Philox(seed))
-    step = max(1, BLOCK // max(n, context))
-    for start in range(0, RESAMPLES, step):
-        yield rng.multinomial(n, np.full(n, 1 / n), size=min(step, RESAMPLES - start)).astype(np.float64)
-
-
-def _check_attributions(attributions: np.ndarray, positions: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The sizes and which positions are relevant; refuses what cannot be ranked."""
-    if attributions.dtype.kind not in "fiub" or attributions.size == 0:
-        raise DataError(
-            f"Attributions of type {attributions.dtype} and shape {attributions.shape} were given; give real numbers, "
-            "a row per input and a column per position."
-        )
-    sizes = np.abs(attributions.astype(np.float64))
-    if not np.isfinite(sizes).all():
-        raise DataError("The attributions hold NaN or infinity, which have no rank; give finite numbers.")
-    context = sizes.shape[1]
-    if any(not 0 <= place < context for place in positions):
-        raise DataError(f"Attributions to {context} positions were given, but position {max(positions)} is relevant.")
-    relevant = np.zeros(context, dtype=bool)
-    relevant[list(positions)] = True
-    if not 0 < relevant.sum() < context:
-        raise DataError(
-            f"{int(relevant.sum())} of {context} positions are relevant; a ranking needs some that are and some not."
-        )
-    return sizes, relevant

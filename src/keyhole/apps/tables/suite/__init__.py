@@ -1,1 +1,0 @@
-"""Certified models with an answer key, and scores for attribution methods."""
