@@ -12,7 +12,7 @@ Many functions joined into one: by operators, by counting how many are true, by 
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
@@ -101,7 +101,11 @@ TOKEN = re.compile(
     r"|(?P<word>[0-9][0-9a-fx]*)|(?P<sign>[&|^~(),;])"
 )
 PLAIN = ("and", "or", "parity", "maj", "majority")
-HEADED = ("atleast", "symmetric", "table")
+EXAMPLES = dict.fromkeys(PLAIN, "(x1, x2, x5)") | {
+    "atleast": "(2; x1, x2, x5)",
+    "symmetric": "(0110; x1, x2, x5)",
+    "table": "(0110; x4, x9)",
+}
 NO_POSITION = "x must be followed by its position in digits, such as x3 (positions count from 0)"
 WORDS = {"and": "&", "or": "|", "not": "~", "xor": "^"}
 WRITTEN = {
@@ -119,38 +123,9 @@ class Token:
     place: int
 
     @property
-    def shown(self) -> str:
+    def typed(self) -> str:
         """The piece as it was typed."""
         return f"x{self.text}" if self.kind == "position" else self.text
-
-
-@dataclass
-class Frame:
-    """An open bracket being read: the formula so far, and the arguments already complete."""
-
-    opening: Token | None = None
-    name: str = ""
-    header: Token | None = None
-    arguments: list[SparseFunction] = field(default_factory=list)
-    operands: list[SparseFunction] = field(default_factory=list)
-    operators: list[str] = field(default_factory=list)
-    negations: int = 0
-
-    @property
-    def wants_operand(self) -> bool:
-        """True if a variable or bracket must come next."""
-        return len(self.operands) == len(self.operators)
-
-    def take(self, operand: SparseFunction) -> None:
-        """Add an operand, with the negations that stood before it."""
-        self.operands.append(~operand if self.negations % 2 else operand)
-        self.negations = 0
-
-    def finish(self) -> SparseFunction:
-        """The value of the operands and operators read so far, which are then forgotten."""
-        value = join(self.operands, self.operators)
-        self.operands, self.operators = [], []
-        return value
 
 
 def parse(text: str) -> SparseFunction:
@@ -161,130 +136,121 @@ def parse(text: str) -> SparseFunction:
     """
     if not text.strip():
         raise FormulaError("The formula is empty; write one such as 'x3 & ~x17 | maj(x1, x2, x5)'.")
-    return Reader(text).read()
+    return Reader(text).read()[0]
 
 
 class Reader:
-    """One pass over the tokens with a stack of open brackets; no recursion, so depth costs nothing."""
+    """One pass over the tokens by recursive descent: two calls for every open bracket."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = self._tokenise()
-        self.next = 0
-        self.stack = [Frame()]
+        self.text, self.next, place = text, 0, 0
+        self.tokens: list[Token] = []
+        while place < len(text):
+            match = TOKEN.match(text, place)
+            if match is None:
+                stray = Token("stray", text[place], place)
+                after_x = place > 0 and text[place - 1] == "x"
+                self._refuse(stray, NO_POSITION if after_x else f"{stray.text!r} is not part of a formula")
+            kind = str(match.lastgroup)
+            if kind != "space":
+                self.tokens.append(Token(kind, match[kind], place))
+            place = match.end()
+        self.tokens.append(Token("end", "", len(text.rstrip())))
 
-    def read(self) -> SparseFunction:
-        """The value of the whole text."""
-        while self.next < len(self.tokens):
-            token = self.tokens[self.next]
-            self.next += 1
-            if self.stack[-1].wants_operand:
-                self._operand(token)
+    def read(self, opening: Token | None = None, name: str = "", depth: int = 0) -> list[SparseFunction]:
+        """The arguments of a function up to its closing bracket; one formula in a plain bracket, or up to the end."""
+        if opening is not None and depth > MAX_DEPTH:
+            self._refuse(opening, f"Brackets may be nested {MAX_DEPTH} deep, but here they go deeper")
+        arguments: list[SparseFunction] = []
+        operands: list[SparseFunction] = []
+        operators: list[str] = []
+        while True:
+            operands.append(self._operand("" if arguments or operators else name, depth))
+            token = self._take()
+            closes = token.kind == "end" if opening is None else token.text == ")"
+            if token.text in OPERATIONS:
+                operators.append(token.text)
+            elif closes or (token.text == "," and name):
+                arguments.append(join(operands, operators))
+                operands, operators = [], []
+                if closes:
+                    return arguments
+            elif opening is not None and token.kind == "end":
+                self._refuse(opening, "This bracket is never closed")
+            elif token.text == ")":
+                self._refuse(token, "This bracket was never opened")
+            elif token.text in WRITTEN:
+                self._refuse(token, WRITTEN[token.text])
             else:
-                self._operator(token)
-        end = Token("end", "", len(self.text.rstrip()))
-        frame = self.stack[-1]
-        if frame.wants_operand:
-            self._refuse(end, f"Expected {OPERAND}, but the formula ends")
-        if frame.opening is not None:
-            self._refuse(frame.opening, "This bracket is never closed")
-        return frame.finish()
+                ending = "the end" if opening is None else f"{'a comma or ' * bool(name)}a closing bracket"
+                self._refuse(token, f"Expected &, |, ^ or {ending}, found {token.typed!r}")
 
-    def _operand(self, token: Token) -> None:
-        """Read a token where a variable, a constant, a bracket or a function may begin."""
-        frame = self.stack[-1]
+    def _operand(self, empty: str, depth: int) -> SparseFunction:
+        """A variable, a constant, a bracket or a call, with the negations before it.
+
+        `empty` names the function whose first argument this is.
+        """
+        flips = 0
+        while (token := self._take()).text == "~":
+            flips += 1
         if token.kind == "position":
             digits = token.text.lstrip("0") or "0"  # int refuses thousands of digits, zeros included
             if len(digits) > MAX_POSITION_DIGITS:
                 self._refuse(token, f"A position has at most {MAX_POSITION_DIGITS} digits, but this has more")
-            frame.take(literal(int(digits)))
-        elif token.text == "~":
-            frame.negations += 1
+            value = literal(int(digits))
         elif token.text == "(":
-            self._open(token)
-        elif token.text in PLAIN + HEADED and (token.text not in WORDS or self._opens()):
-            self._call(token)
+            (value,) = self.read(token, depth=depth + 1)
+        elif token.text in EXAMPLES and (token.text not in WORDS or self.tokens[self.next].text == "("):
+            opening, header = self._head(token)
+            value = self._apply(token.text, header, self.read(opening, token.text, depth + 1))
         elif token.text in ("0", "1"):
-            frame.take(constant(token.text == "1"))
-        elif token.kind == "name" and token.text.startswith("x"):
-            self._refuse(token, NO_POSITION)
-        elif token.kind == "name":
-            known = f"There is no function {token.text!r}; there are {', '.join(PLAIN + HEADED)}"
-            self._refuse(token, WRITTEN.get(token.text, known))
-        elif token.text == ")" and frame.name and not frame.arguments and not frame.operators:
-            self._refuse(token, f"{frame.name} needs at least one argument, such as {frame.name}{_example(frame.name)}")
+            value = constant(token.text == "1")
         else:
-            self._refuse(token, f"Expected {OPERAND}, but found {token.shown!r}")
+            self._refuse(token, _complaint(token, empty))
+        return ~value if flips % 2 else value
 
-    def _opens(self) -> bool:
-        """Return True if the next sign opens a bracket: `and` is then a function's name, and else a word for &."""
-        return self.next < len(self.tokens) and self.tokens[self.next].text == "("
-
-    def _operator(self, token: Token) -> None:
-        """Read a token where an operator, a comma, a closing bracket or the end may stand."""
-        frame = self.stack[-1]
-        if token.text in ("&", "|", "^"):
-            frame.operators.append(token.text)
-        elif token.text == "," and frame.name:
-            frame.arguments.append(frame.finish())
-        elif token.text == ")" and frame.opening is not None:
-            value = frame.finish()
-            self.stack.pop()
-            self.stack[-1].take(self._apply(frame, [*frame.arguments, value]) if frame.name else value)
-        elif token.text == ")":
-            self._refuse(token, "This bracket was never opened")
-        elif token.text in WRITTEN:
-            self._refuse(token, WRITTEN[token.text])
-        else:
-            ending = "a comma or a closing bracket" if frame.name else "a closing bracket"
-            self._refuse(token, f"Expected &, |, ^ or {ending if frame.opening else 'the end'}, found {token.shown!r}")
-
-    def _open(self, token: Token, name: str = "", header: Token | None = None) -> None:
-        if len(self.stack) > MAX_DEPTH:
-            self._refuse(token, f"Brackets may be nested {MAX_DEPTH} deep, but here they go deeper")
-        self.stack.append(Frame(opening=token, name=name, header=header))
-
-    def _call(self, name: Token) -> None:
-        """Read a function's opening bracket, and its header where it has one."""
-        opening = self._expect(
-            name, "(", f"Expected a bracket after {name.text}, as in {name.text}{_example(name.text)}"
-        )
-        header = None
-        if name.text in HEADED:
-            what = f"{name.text} begins with its values and a semicolon, as in {name.text}{_example(name.text)}"
-            header = self._expect(opening, "word", what)
-            self._expect(header, ";", what)
-        self._open(opening, name.text, header)
-
-    def _expect(self, after: Token, wanted: str, complaint: str) -> Token:
-        """The next token if it is the wanted sign or kind."""
-        token = self.tokens[self.next] if self.next < len(self.tokens) else Token("end", "", len(self.text.rstrip()))
-        if wanted not in (token.kind, token.text):
-            self._refuse(token if token.kind != "end" else after, complaint)
+    def _take(self) -> Token:
+        """The next token; after the last one its end again."""
+        token = self.tokens[min(self.next, len(self.tokens) - 1)]
         self.next += 1
         return token
 
-    def _apply(self, frame: Frame, arguments: list[SparseFunction]) -> SparseFunction:
-        """The value of a function call whose bracket has just closed."""
-        if frame.header is None:
-            operator = {"and": "&", "or": "|", "parity": "^"}.get(frame.name)
+    def _head(self, name: Token) -> tuple[Token, Token | None]:
+        """A function's opening bracket, and the values before its semicolon where it has some."""
+        example = f"{name.text}{EXAMPLES[name.text]}"
+        opening = self._expect(name, "(", f"Expected a bracket after {name.text}, as in {example}")
+        if name.text in PLAIN:
+            return opening, None
+        complaint = f"{name.text} begins with its values and a semicolon, as in {example}"
+        header = self._expect(opening, "word", complaint)
+        self._expect(header, ";", complaint)
+        return opening, header
+
+    def _expect(self, after: Token, wanted: str, complaint: str) -> Token:
+        """The next token if it is the wanted sign or kind."""
+        token = self._take()
+        if wanted not in (token.kind, token.text):
+            self._refuse(after if token.kind == "end" else token, complaint)
+        return token
+
+    def _apply(self, name: str, header: Token | None, arguments: list[SparseFunction]) -> SparseFunction:
+        """The value of a function at its arguments."""
+        number = len(arguments)
+        if header is None:
+            operator = {"and": "&", "or": "|", "parity": "^"}.get(name)
             if operator is not None:
                 return balanced(OPERATIONS[operator], arguments)
-            half = len(arguments) // 2 + 1
-            return count(arguments, tuple(ones >= half for ones in range(len(arguments) + 1)))
-        if frame.name == "atleast":
-            if not frame.header.text.isdigit() or len(frame.header.text) > 9:
-                self._refuse(frame.header, "atleast begins with a number, as in atleast(2; x1, x2, x5)")
-            least = int(frame.header.text)
-            return count(arguments, tuple(ones >= least for ones in range(len(arguments) + 1)))
-        if frame.name == "symmetric":
-            needed = len(arguments) + 1
-            values = self._bits(frame.header, needed, f"{len(arguments)} arguments need {needed}, one for each count")
+            return count(arguments, tuple(ones > number // 2 for ones in range(number + 1)))
+        if name == "atleast":
+            if not header.text.isdigit() or len(header.text) > 9:
+                self._refuse(header, "atleast begins with a number, as in atleast(2; x1, x2, x5)")
+            return count(arguments, tuple(ones >= int(header.text) for ones in range(number + 1)))
+        if name == "symmetric":
+            values = self._bits(header, number + 1, f"{number} arguments need {number + 1}, one for each count")
             return count(arguments, tuple(values.tolist()))
-        if len(arguments) > MAX_TABLE:
-            self._refuse(frame.header, f"A table holds at most {MAX_TABLE} arguments, but this has {len(arguments)}")
-        needed = 1 << len(arguments)
-        return look_up(arguments, self._bits(frame.header, needed, f"{len(arguments)} arguments need {needed}"))
+        if number > MAX_TABLE:
+            self._refuse(header, f"A table holds at most {MAX_TABLE} arguments, but this has {number}")
+        return look_up(arguments, self._bits(header, 1 << number, f"{number} arguments need {1 << number}"))
 
     def _bits(self, header: Token, needed: int, why: str) -> Values:
         """The values a header lists, one by one or in hexadecimal."""
@@ -300,20 +266,6 @@ class Reader:
             self._refuse(header, f"Here {len(header.text)} values are listed, but {why}")
         return np.asarray(np.frombuffer(header.text.encode(), dtype=np.uint8) == ord("1"))
 
-    def _tokenise(self) -> list[Token]:
-        tokens, place = [], 0
-        while place < len(self.text):
-            match = TOKEN.match(self.text, place)
-            if match is None:
-                stray = Token("stray", self.text[place], place)
-                after_x = place > 0 and self.text[place - 1] == "x"
-                self._refuse(stray, NO_POSITION if after_x else f"{stray.text!r} is not part of a formula")
-            kind = str(match.lastgroup)
-            if kind != "space":
-                tokens.append(Token(kind, match[kind], place))
-            place = match.end()
-        return tokens
-
     def _refuse(self, token: Token, complaint: str) -> NoReturn:
         """Raise the complaint with the text around the place, and a caret under it."""
         start = max(0, token.place - 36)
@@ -324,7 +276,13 @@ class Reader:
         raise FormulaError(f"{complaint} (at character {token.place + 1}):\n  {before}{shown}{after}\n  {caret}")
 
 
-def _example(name: str) -> str:
-    return {"atleast": "(2; x1, x2, x5)", "symmetric": "(0110; x1, x2, x5)", "table": "(0110; x4, x9)"}.get(
-        name, "(x1, x2, x5)"
-    )
+def _complaint(token: Token, empty: str) -> str:
+    """The reason why no operand begins with a token, after the bracket of a function or, where `empty` is "", not."""
+    if token.kind == "end":
+        return f"Expected {OPERAND}, but the formula ends"
+    if token.kind == "name":
+        known = f"There is no function {token.text!r}; there are {', '.join(EXAMPLES)}"
+        return NO_POSITION if token.text.startswith("x") else WRITTEN.get(token.text, known)
+    if token.text == ")" and empty:
+        return f"{empty} needs at least one argument, such as {empty}{EXAMPLES[empty]}"
+    return f"Expected {OPERAND}, but found {token.typed!r}"

@@ -131,32 +131,8 @@ def _separate(values: np.ndarray, size: int) -> Threshold:
 
 def _cancels(rows: np.ndarray) -> bool:
     """Return True if a non-negative combination of the rows vanishes and their kernel has one dimension."""
-    kernel = _kernel([[Fraction(int(entry)) for entry in column] for column in rows.T])
-    return len(kernel) == 1 and (all(c >= 0 for c in kernel[0]) or all(c <= 0 for c in kernel[0]))
+    from flint import fmpz_mat  # noqa: PLC0415  (exact integers, for this question alone)
 
-
-def _kernel(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
-    """A basis of the vectors that a matrix sends to zero, by elimination in exact fractions."""
-    width = len(matrix[0]) if matrix else 0
-    pivots: list[int] = []
-    for column in range(width):
-        rank = len(pivots)
-        pivot = next((r for r in range(rank, len(matrix)) if matrix[r][column]), None)
-        if pivot is None:
-            continue
-        matrix[rank], matrix[pivot] = matrix[pivot], matrix[rank]
-        lead = matrix[rank][column]
-        matrix[rank] = [entry / lead for entry in matrix[rank]]
-        for r, row in enumerate(matrix):
-            if r != rank and row[column]:
-                factor = row[column]
-                matrix[r] = [a - factor * b for a, b in zip(row, matrix[rank], strict=True)]
-        pivots.append(column)
-    basis = []
-    for free in set(range(width)) - set(pivots):
-        vector = [Fraction(0)] * width
-        vector[free] = Fraction(1)
-        for rank, column in enumerate(pivots):
-            vector[column] = -matrix[rank][free]
-        basis.append(vector)
-    return basis
+    basis, dimension = fmpz_mat(rows.T.tolist()).nullspace()  # the first columns span the kernel
+    kernel = [int(basis[i, 0]) for i in range(len(rows))] if dimension == 1 else [-1, 1]
+    return min(kernel) >= 0 or max(kernel) <= 0
