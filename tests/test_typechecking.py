@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from jaxtyping import TypeCheckError
 
-from keyhole.boolean.distribution import Bernoulli, sample
 from keyhole.boolean.families import parity
+from keyhole.boolean.junta import cells_of
 from keyhole.bounds.softmax import softmax_move
 from keyhole.bounds.theorems.guarantees import Sensitivity
 from keyhole.rigorous.interval import Enclosure
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.environ.get("KEYHOLE_TYPES") != "1", reason="
     [
         lambda: softmax_move("far"),
         lambda: Sensitivity(3, "half"),
-        lambda: sample(Bernoulli(0.5), "many", 3, 0),
+        lambda: cells_of(np.zeros((2, 3), dtype=int), "two", (1,)),
         lambda: Enclosure(np.zeros(2), np.zeros(3)),
     ],
     ids=["function", "record", "function of arrays", "record of arrays"],

@@ -1,15 +1,10 @@
-"""Laws of the input bits, and inputs drawn from them reproducibly."""
+"""Laws of the input bits."""
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from keyhole.arrays import Bool
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.influence import check_bias, probability
 from keyhole.errors import AssumptionError
-
-BLOCK = 1 << 22  # random numbers held at once, or one row of the context where that is longer
 
 
 @dataclass(frozen=True)
@@ -51,18 +46,3 @@ def balanced(function: SparseFunction) -> Bernoulli:
         else:
             high = middle
     return Bernoulli(middle)
-
-
-def sample(law: Bernoulli, n: int, context: int, seed: int) -> Bool[np.ndarray, "n T"]:
-    """Draw n inputs of T bits; one seed gives the same bits, and fewer rows are a prefix of more."""
-    if n < 0 or context < 1:
-        raise AssumptionError(
-            f"{n} inputs of {context} bits were asked for; ask for at least 0 inputs of at least 1 bit."
-        )
-    if seed < 0:
-        raise AssumptionError(f"The seed {seed} was given; a seed is at least 0.")
-    rng = np.random.Generator(np.random.Philox(seed))
-    rows, bits = max(1, BLOCK // context), np.empty((n, context), dtype=bool)
-    for start in range(0, n, rows):
-        bits[start : start + rows] = rng.random((min(rows, n - start), context)) < law.p
-    return bits

@@ -58,7 +58,7 @@ def fourier_weight(function: SparseFunction) -> Weights:
     """
     if isinstance(function.rule, Levels):
         return _short_weight(function.rule) if function.sparsity <= MAX_EXACT else _long_weight(function.rule)
-    weight = np.bincount(_set_sizes(function.sparsity), weights=sign_spectrum(function) ** 2)
+    weight = np.bincount(pattern_counts((False,) * function.sparsity), weights=sign_spectrum(function) ** 2)
     return np.asarray(weight, dtype=np.float64)
 
 
@@ -122,7 +122,7 @@ def degree(function: SparseFunction) -> int:
             if sum(count for count, level in zip(signed, levels[: k + 1], strict=True) if level):
                 return k
         return 0
-    return int(_set_sizes(function.sparsity)[integer_spectrum(function) != 0].max())
+    return int(pattern_counts((False,) * function.sparsity)[integer_spectrum(function) != 0].max())
 
 
 def binomial_row(n: int) -> list[int]:
@@ -144,7 +144,3 @@ def binomial_law(trials: int, p: float) -> Float[np.ndarray, "counts"]:
             law = np.convolve(law, square)
         square, left = np.convolve(square, square), left >> 1
     return law
-
-
-def _set_sizes(size: int) -> np.ndarray:
-    return pattern_counts((False,) * size)

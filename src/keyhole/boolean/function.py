@@ -140,18 +140,17 @@ def _cut(
     """The two tables whose `operator` is the given one, or None: a rank-one test of the table as a matrix."""
     axes = [size - 1 - i for i in (*reversed(first), *reversed(rest))]
     matrix = values.reshape((2,) * size).transpose(axes).reshape(1 << len(first), 1 << len(rest))
-    if operator == "|":
-        parts = _cut_product(~matrix)
-        return None if parts is None else (~parts[0], ~parts[1])
-    if operator == "&":
-        return _cut_product(matrix)
-    rows, columns = matrix[:, 0], np.logical_xor(matrix[0], matrix[0, 0])
-    return (rows, columns) if np.array_equal(matrix, rows[:, None] ^ columns) else None
-
-
-def _cut_product(matrix: np.ndarray) -> tuple[Values, Values] | None:
-    rows, columns = np.asarray(matrix.any(axis=1)), np.asarray(matrix.any(axis=0))
-    return (rows, columns) if np.array_equal(matrix, rows[:, None] & columns) else None
+    if operator == "^":
+        rows, columns = matrix[:, 0], np.logical_xor(matrix[0], matrix[0, 0])
+        return (rows, columns) if np.array_equal(matrix, rows[:, None] ^ columns) else None
+    flip = operator == "|"  # a | b is ~(~a & ~b)
+    product = matrix ^ flip
+    rows, columns = np.asarray(product.any(axis=1)), np.asarray(product.any(axis=0))
+    return (
+        (np.asarray(rows ^ flip), np.asarray(columns ^ flip))
+        if np.array_equal(product, rows[:, None] & columns)
+        else None
+    )
 
 
 @dataclass(frozen=True)
@@ -187,13 +186,26 @@ class SparseFunction:
         return from_levels(self.positions, levels, self.rule.negated)
 
     def __and__(self, other: "SparseFunction") -> "SparseFunction":
-        return _merge_conjunctions(self, other) or _pointwise(self, other, np.logical_and)
+        ours, theirs, never = conjunction_pattern(self.rule), conjunction_pattern(other.rule), constant(value=False)
+        if ours is None or theirs is None:
+            return never if never in (self, other) else _pointwise(self, other, np.logical_and)
+        wanted = dict(zip(self.positions, ours, strict=True))
+        for place, bit in zip(other.positions, theirs, strict=True):
+            if wanted.setdefault(place, bit) != bit:
+                return never
+        places = tuple(wanted)
+        return from_levels(places, (False,) * len(places) + (True,), tuple(not wanted[place] for place in places))
 
     def __or__(self, other: "SparseFunction") -> "SparseFunction":
         return ~(~self & ~other)
 
     def __xor__(self, other: "SparseFunction") -> "SparseFunction":
-        return _merge_parities(self, other) or _pointwise(self, other, np.logical_xor)
+        ours, theirs = self.rule, other.rule
+        if not (isinstance(ours, Levels) and isinstance(theirs, Levels) and ours.alternating and theirs.alternating):
+            return _pointwise(self, other, np.logical_xor)
+        places = tuple(set(self.positions) ^ set(other.positions))
+        start = ours.levels[0] ^ theirs.levels[0]
+        return from_levels(places, tuple(start ^ (count % 2 == 1) for count in range(len(places) + 1)))
 
     def __str__(self) -> str:
         return write(self.positions, self.rule)
@@ -301,28 +313,6 @@ def conjunction_pattern(rule: Rule) -> tuple[bool, ...] | None:
     if rule.levels[-1]:
         return tuple(not flip for flip in rule.negated)
     return rule.negated if rule.levels[0] else None
-
-
-def _merge_conjunctions(left: SparseFunction, right: SparseFunction) -> SparseFunction | None:
-    """The conjunction of two conjunctions of literals, without a table; None if one is something else."""
-    if (ours := conjunction_pattern(left.rule)) is None or (theirs := conjunction_pattern(right.rule)) is None:
-        return constant(value=False) if constant(value=False) in (left, right) else None
-    wanted = dict(zip(left.positions, ours, strict=True))
-    for place, bit in zip(right.positions, theirs, strict=True):
-        if wanted.setdefault(place, bit) != bit:
-            return constant(value=False)
-    places = tuple(wanted)
-    return from_levels(places, (False,) * len(places) + (True,), tuple(not wanted[place] for place in places))
-
-
-def _merge_parities(left: SparseFunction, right: SparseFunction) -> SparseFunction | None:
-    """The sum of two parities, without a table; None if one is something else."""
-    ours, theirs = left.rule, right.rule
-    if not (isinstance(ours, Levels) and isinstance(theirs, Levels) and ours.alternating and theirs.alternating):
-        return None
-    places = tuple(set(left.positions) ^ set(right.positions))
-    start = ours.levels[0] ^ theirs.levels[0]
-    return from_levels(places, tuple(start ^ (count % 2 == 1) for count in range(len(places) + 1)))
 
 
 def _pointwise(

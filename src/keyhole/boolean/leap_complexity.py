@@ -14,17 +14,30 @@ def leap(function: SparseFunction) -> int:
                max_i |S_i ∖ (S_1 ∪ … ∪ S_{i−1})|. Taking each time a set with the fewest new positions attains it.
     Proof      Fix ℓ and add sets with at most ℓ new positions while there are any. Covering more only lowers what
                remains new, so what is reached does not depend on the order; Leap is the least ℓ that reaches all,
-               and the greedy order never takes a larger step.
+               and the greedy order never takes a larger step. If f counts its literals, all sets of one size have
+               coefficients of one magnitude. A first step needs k new positions, k the least size of such a set; then
+               a set of the same size with one new position exists as long as one is uncovered.
     Source     The quantity: Abbe, Boix-Adserà, Misiakiewicz (2023). The greedy rule: ours.
 
     >>> from keyhole.boolean.families import majority, parity
     >>> leap(parity((0, 1, 2))), leap(majority((0, 1, 2)))
     (3, 1)
     """
-    if isinstance(function.rule, Levels):
-        return _counting_leap(function.rule)
-    sets = np.flatnonzero(integer_spectrum(function))
-    return leap_of_sets(sets[sets > 0].astype(np.uint32))
+    rule, s = function.rule, function.sparsity
+    if not isinstance(rule, Levels):
+        sets = np.flatnonzero(integer_spectrum(function))
+        return leap_of_sets(sets[sets > 0].astype(np.uint32))
+    if rule.constant or rule.alternating:
+        return s
+
+    def coefficient(size: int) -> int:
+        """2^s f̂(S) for |S| = size, literals positive: Σ_j g(j) [z^j] (1 − z)^size (1 + z)^{s−size}, exactly."""
+        row = binomial_row(s - size)
+        for _ in range(size):
+            row = [here - before for here, before in zip([*row, 0], [0, *row], strict=True)]
+        return sum(term for term, level in zip(row, rule.levels, strict=True) if level)
+
+    return next(k for k in range(1, s + 1) if coefficient(k))
 
 
 def leap_of_sets(masks: np.ndarray) -> int:
@@ -42,25 +55,3 @@ def leap_of_sets(masks: np.ndarray) -> int:
         largest = max(largest, int(fresh[nearest]))
         covered |= masks[nearest]
     return largest
-
-
-def _counting_leap(rule: Levels) -> int:
-    """The leap of a function that counts its literals: the smallest k ≥ 1 with f̂ ≠ 0 on the sets of size k.
-
-    Proof      All sets of one size have coefficients of one magnitude. A first step needs k new positions; then a set
-               of the same size with one new position exists as long as one is uncovered.
-    """
-    if rule.constant:
-        return 0
-    s = len(rule.levels) - 1
-    if rule.alternating:
-        return s
-
-    def coefficient(size: int) -> int:
-        """2^s f̂(S) for |S| = size, literals positive: Σ_j g(j) [z^j] (1 − z)^size (1 + z)^{s−size}, exactly."""
-        row = binomial_row(s - size)
-        for _ in range(size):
-            row = [here - before for here, before in zip([*row, 0], [0, *row], strict=True)]
-        return sum(term for term, level in zip(row, rule.levels, strict=True) if level)
-
-    return next(k for k in range(1, s + 1) if coefficient(k))

@@ -16,15 +16,25 @@ from keyhole.attention import (
     TabulatedHead,
     Wiring,
 )
-from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.compiler.constructions.plan import Plan
 
 
 def to_tabulated(plan: Plan) -> Tabulated:
     """The plan's tables: relevant rows and one row for all others; a row each where random codes tell them apart."""
     listed = not any(isinstance(head.rest_logits, np.ndarray) for head in plan.heads)
+    heads = []
+    for head in plan.heads:
+        if listed:
+            scores = np.concatenate([head.symbol_focus, np.full((1, 2), head.rest_logits)])
+            values = np.concatenate([head.values, head.rest_values[None]])
+        else:
+            scores = plan.logits(head)
+            values = np.tile(head.rest_values, (plan.context, 1, 1))
+            values[list(plan.function.positions)] = head.values
+        heads.append(TabulatedHead(scores, values, np.zeros(()), head.own_values, activation=_activation(plan)))
     return Tabulated(
         tokens=plan.context,
-        heads=tuple(_tabulate_head(head, plan, listed=listed) for head in plan.heads),
+        heads=tuple(heads),
         stream=np.zeros(1),
         wiring=_wiring(plan),
         readout=ReadOut(plan.readout),
@@ -44,18 +54,6 @@ def to_model(plan: Plan) -> Model:
         for head in plan.heads
     )
     return Model(embedding, (Block(heads, _wiring(plan)),), ReadOut(plan.readout))
-
-
-def _tabulate_head(head: HeadPlan, plan: Plan, *, listed: bool) -> TabulatedHead:
-    """The relevant rows and one for the rest where the rest is alike; otherwise a row for every position."""
-    if listed:
-        scores = np.concatenate([head.symbol_focus, np.full((1, 2), head.rest_logits)])
-        values = np.concatenate([head.values, head.rest_values[None]])
-    else:
-        scores = plan.logits(head)
-        values = np.tile(head.rest_values, (plan.context, 1, 1))
-        values[list(plan.function.positions)] = head.values
-    return TabulatedHead(scores, values, np.zeros(()), head.own_values, activation=_activation(plan))
 
 
 def _activation(plan: Plan) -> Identity | ReLU:

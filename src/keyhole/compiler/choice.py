@@ -68,31 +68,27 @@ def choose(
         makers = tuple(known for known in registered_constructions() if known.competes)
     else:
         makers = (find_construction(construction) if isinstance(construction, str) else construction,)
-    candidates = _candidates(makers, function, context, leak, cast("Output", output), seed)
-    best, maker = min(candidates, key=lambda pair: (_price(pair[0], charge), pair[0].width))
-    return Choice(best, maker, _compare(best, [plan for plan, _ in candidates], asked=construction != AUTO))
-
-
-def _candidates(
-    makers: tuple[Construction, ...], function: SparseFunction, context: int, leak: float, output: Output, seed: int
-) -> list[tuple[Plan, Construction]]:
-    """Every plan that these constructions make, with its maker; at least one, or a refusal."""
     plans: list[tuple[Plan, Construction]] = []
     refusals: list[CompileError] = []
     for maker in makers:
         try:
-            made = maker.plans(function, context, leak, output, seed)
+            candidates = maker.plans(function, context, leak, cast("Output", output), seed)
         except CompileError as refusal:
             refusals.append(refusal)
             continue
-        for plan in made:
+        for plan in candidates:
             check_plan(plan, maker)
             if (plan.function, plan.context, plan.output) != (function, context, output):
                 raise CompileError(f"The construction {maker.name!r} made a plan of another function or context.")
             plans.append((plan, maker))
     if not plans:
         raise refusals[0] if refusals else CompileError(f"The construction {makers[0].name!r} made no plan.")
-    return plans
+    best, maker = min(plans, key=lambda pair: (_price(pair[0], charge), pair[0].width))
+    rivals = sorted((plan for plan, _ in plans if plan is not best), key=lambda plan: (_price(plan, None), plan.width))
+    others = f". The others that fit: {'; '.join(map(_figures, rivals))}."
+    alone = f"; {'no other construction fits' if construction == AUTO else 'it was asked for by name'}."
+    why = _figures(best) + (others if rivals else alone)
+    return Choice(best, maker, why)
 
 
 def cheapest(
@@ -113,7 +109,22 @@ def cheapest(
     def choose_at(leak: float) -> Choice:
         return choose(function, context, construction, output=output, seed=seed, leak=leak, charge=charge)
 
-    leak = _golden_section(lambda leak: charge(plan_profile(choose_at(leak).plan)))
+    def price(odds: float) -> float:
+        return charge(plan_profile(choose_at(_mass(odds)).plan))
+
+    low, high = log(LEAST / (1 - LEAST)), log((1 - LEAST) / LEAST)
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    price_left, price_right = price(left), price(right)
+    while high - low > 1e-3:
+        if price_left <= price_right:
+            high, right, price_right = right, left, price_left
+            left = high - GOLDEN * (high - low)
+            price_left = price(left)
+        else:
+            low, left, price_left = left, right, price_right
+            right = low + GOLDEN * (high - low)
+            price_right = price(right)
+    leak = _mass((low + high) / 2)
     choice, end = choose_at(leak), min(leak, 1 - leak) <= LEAST * 1.01
     where = "at the end of the range searched" if end else "by golden section"
     return replace(choice, why=f"{choice.why} The attention mass off the relevant positions is {leak:.4g}, {where}.")
@@ -139,33 +150,8 @@ def _price(plan: Plan, charge: Charge | None) -> float:
     return plan.path_inf * spread_price(plan.spread) if charge in {None, path_inf} else charge(plan_profile(plan))
 
 
-def _golden_section(price: Callable[[float], float]) -> float:
-    """The argument between LEAST and 1 − LEAST of the least price."""
-    low, high = log(LEAST / (1 - LEAST)), log((1 - LEAST) / LEAST)
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    price_left, price_right = price(_mass(left)), price(_mass(right))
-    while high - low > 1e-3:
-        if price_left <= price_right:
-            high, right, price_right = right, left, price_left
-            left = high - GOLDEN * (high - low)
-            price_left = price(_mass(left))
-        else:
-            low, left, price_left = left, right, price_right
-            right = low + GOLDEN * (high - low)
-            price_right = price(_mass(right))
-    return _mass((low + high) / 2)
-
-
 def _mass(odds: float) -> float:
     return 1 / (1 + exp(-odds))
-
-
-def _compare(best: Plan, plans: list[Plan], *, asked: bool) -> str:
-    """One sentence with the figures of the chosen plan and of its rivals, in the order of Theorem T's charge."""
-    rivals = sorted((plan for plan in plans if plan is not best), key=lambda plan: (_price(plan, None), plan.width))
-    if not rivals:
-        return f"{_figures(best)}; {'it was asked for by name' if asked else 'no other construction fits'}."
-    return f"{_figures(best)}. The others that fit: {'; '.join(map(_figures, rivals))}."
 
 
 def _figures(plan: Plan) -> str:

@@ -55,11 +55,21 @@ def add_distractor(plan: Plan, distractor: Distractor) -> Plan:
         rest_logits=np.where(np.isin(others, decoys), beta, 0.0),
         rest_values=values,
     )
+    widened = (
+        replace(
+            read,
+            values=np.concatenate([read.values, np.zeros((*read.values.shape[:2], 1))], axis=2),
+            rest_logits=np.array(np.broadcast_to(np.asarray(read.rest_logits, dtype=np.float64), others.shape)),
+            rest_values=np.concatenate([read.rest_values, np.zeros((2, 1))], axis=1),
+            cls_values=None if read.cls_values is None else np.append(read.cls_values, 0.0),
+        )
+        for read in plan.heads
+    )
     count = count_unread_heads(plan) + 1
     return replace(
         plan,
         construction=f"{plan.target} with {count} distractor{'s' * (count > 1)}",
-        heads=(*(_widen(read, len(others)) for read in plan.heads), head),
+        heads=(*widened, head),
         readout=np.append(plan.readout, 0.0),
         units=(*plan.units, f"read by nothing: ones at {', '.join(f'x{place}' for place in decoys)}"),
     )
@@ -90,14 +100,3 @@ def read_distractors(plan: Plan) -> tuple[Distractor, ...]:
         n, beta = len(decoys), float(np.ravel(head.rest_logits)[others == decoys[0]].max(initial=-np.inf))
         distractors.append(Distractor(decoys, (plan.context + 1 - n) / (plan.context + 1 - n + n * exp(beta))))
     return tuple(distractors)
-
-
-def _widen(head: HeadPlan, others: int) -> HeadPlan:
-    """The head with 0 in one more unit, and a logit for each other position, as its neighbours have."""
-    return replace(
-        head,
-        values=np.concatenate([head.values, np.zeros((*head.values.shape[:2], 1))], axis=2),
-        rest_logits=np.array(np.broadcast_to(np.asarray(head.rest_logits, dtype=np.float64), (others,))),
-        rest_values=np.concatenate([head.rest_values, np.zeros((2, 1))], axis=1),
-        cls_values=None if head.cls_values is None else np.append(head.cls_values, 0.0),
-    )

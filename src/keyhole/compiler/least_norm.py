@@ -131,9 +131,15 @@ def signs_of_patterns(sparsity: int) -> Int[np.ndarray, "patterns s"]:
 def _corners(sparsity: int, attention: Attention) -> Int[np.ndarray, "n s2"]:
     """The vertices with e_1 ≥ … ≥ e_s ≥ 0, each as numerators (c, e) and a denominator, by Cramer's rule.
 
-    Determinants of whole numbers up to 4 in five rows are below 10^4, so that rounding a computed one is exact.
+    Hyperplanes are those where a unit passes 0 on a pattern, the walls between turned copies, and the faces of the
+    polytope. Determinants of whole numbers up to 4 in five rows are below 10^4, so rounding a computed one is exact.
     """
-    rows, sides = _hyperplanes(sparsity, attention)
+    patterns = np.column_stack([np.ones(1 << sparsity, dtype=int), signs_of_patterns(sparsity)])
+    walls = np.eye(sparsity, sparsity + 1, 1, dtype=int) - np.eye(sparsity, sparsity + 1, 2, dtype=int)
+    faces = np.array([[1] + sparsity * [1], [-1] + sparsity * [1]])
+    flat = sparsity * np.eye(1, sparsity + 1, 1, dtype=int)[: attention == "equal"]
+    rows = np.concatenate([patterns, walls, faces, flat])
+    sides = np.repeat([0, 1], [len(patterns) + len(walls), 2 + len(flat)])
     picked = np.array(list(combinations(range(len(sides)), sparsity + 1)))
     picked = picked[(sides[picked] != 0).any(axis=1)]  # through the origin there is only the unit that is 0
     matrices, right = rows[picked].astype(np.float64), sides[picked].astype(np.float64)
@@ -151,16 +157,6 @@ def _corners(sparsity: int, attention: Attention) -> Int[np.ndarray, "n s2"]:
         inside &= sparsity * e[:, 0] <= below
     corners = np.column_stack([point, below])[inside]
     return np.unique(corners // np.gcd.reduce(corners, axis=1, keepdims=True), axis=0)
-
-
-def _hyperplanes(sparsity: int, attention: Attention) -> tuple[np.ndarray, np.ndarray]:
-    """Where a unit passes 0 on a pattern, the walls between turned copies, and the faces of the polytope."""
-    patterns = np.column_stack([np.ones(1 << sparsity, dtype=int), signs_of_patterns(sparsity)])
-    walls = np.eye(sparsity, sparsity + 1, 1, dtype=int) - np.eye(sparsity, sparsity + 1, 2, dtype=int)
-    faces = np.array([[1] + sparsity * [1], [-1] + sparsity * [1]])
-    flat = sparsity * np.eye(1, sparsity + 1, 1, dtype=int)[: attention == "equal"]
-    rows = np.concatenate([patterns, walls, faces, flat])
-    return rows, np.concatenate([np.zeros(len(patterns) + len(walls), dtype=int), np.ones(2 + len(flat), dtype=int)])
 
 
 def _whole(numbers: np.ndarray) -> np.ndarray:
@@ -197,17 +193,14 @@ def _proved(known: UnitClass, target: np.ndarray, dual: np.ndarray, demand: Dema
         dual = np.where(dual * target > 0, dual, 0.0)
     exact = [Fraction(price) for price in dual.tolist()]
     near = [price.limit_denominator(DENOMINATOR) for price in exact]
-    return max(_bound_by(known, target, prices) for prices in (exact, near))
-
-
-def _bound_by(known: UnitClass, target: np.ndarray, prices: list[Fraction]) -> float:
-    """Return the lower bound that these prices prove, rounded down."""
-    common = lcm(*(price.denominator for price in prices))
-    whole = np.array([int(price * common) for price in prices], dtype=object)
-    worth = int(np.abs(known.outputs.astype(object) @ whole).max())  # times L and the common denominator
-    reached = int(whole @ target.astype(np.int64).astype(object)) * known.denominator
-    if worth == 0 or reached <= 0:
-        return 0.0
-    bound = Fraction(reached, worth)
-    rounded = float(bound)
-    return rounded if Fraction(rounded) <= bound else float(np.nextafter(rounded, 0.0))
+    best = 0.0
+    for prices in (exact, near):
+        common = lcm(*(price.denominator for price in prices))
+        whole = np.array([int(price * common) for price in prices], dtype=object)
+        worth = int(np.abs(known.outputs.astype(object) @ whole).max())  # times L and the common denominator
+        reached = int(whole @ target.astype(np.int64).astype(object)) * known.denominator
+        if worth and reached > 0:
+            bound = Fraction(reached, worth)
+            rounded = float(bound)
+            best = max(best, rounded if Fraction(rounded) <= bound else float(np.nextafter(rounded, 0.0)))
+    return best

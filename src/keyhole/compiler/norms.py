@@ -67,17 +67,12 @@ def _head_norms(plan: Plan, head: HeadPlan) -> HeadNorms:
         size = hypot(size, sqrt(count) * float(np.linalg.norm(rest)))
         absolute += count * float(np.abs(rest).sum())
     score = MatrixNorms(plan.dimension, plan.dimension, size, size, size, absolute, absolute)
-    return HeadNorms(score, _value_norms(plan, head), query=size)
-
-
-def _value_norms(plan: Plan, head: HeadPlan) -> MatrixNorms:
-    """The norms of W_V, from its rows of the relevant positions and those that all the others share."""
-    shared, norms = _shared_rows(plan, head), matrix_norms(_rows_by_length(plan, head))
+    shared, value = _shared_rows(plan, head), matrix_norms(_rows_by_length(plan, head))
     if len(shared):
         own, others = matrix_norms(_own_rows(plan, head)), matrix_norms(shared)
         rows21 = own.rows21 + _others(plan) * others.rows21
-        norms = replace(norms, rows21=rows21, entries11=own.entries11 + _others(plan) * others.entries11)
-    return replace(norms, rows=plan.dimension)
+        value = replace(value, rows21=rows21, entries11=own.entries11 + _others(plan) * others.entries11)
+    return HeadNorms(score, replace(value, rows=plan.dimension), query=size)
 
 
 def _rows_by_length(plan: Plan, head: HeadPlan) -> np.ndarray:

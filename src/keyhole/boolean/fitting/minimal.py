@@ -13,7 +13,7 @@ from time import monotonic
 
 import numpy as np
 
-from keyhole.arrays import Bool, Float32, Int, Shaped
+from keyhole.arrays import Bool, Int, Shaped
 from keyhole.boolean.fitting.bitsets import Words, pack, set_bits
 from keyhole.boolean.junta import Junta, cells_of, without_ignored
 
@@ -97,11 +97,15 @@ def _minimal_sets(
     chosen = np.arange(pairs) if pairs <= PAIRS else np.linspace(0, pairs - 1, PAIRS).astype(np.int64)
     differ = inputs[true[chosen // len(false)]] != inputs[false[chosen % len(false)]]
     known: set[tuple[int, ...]] = set()
+    symbols = int(inputs.max(initial=0)) + 1
     for size in range(1, sparsity + 1):
         for places in _meeting(differ, pack(differ), (), size, until):
             ordered = tuple(sorted(places))
             parts = (part for r in range(1, len(ordered) + 1) for part in combinations(ordered, r))
-            if any(part in known for part in parts) or not _fits(inputs, labels, ordered):
+            if any(part in known for part in parts):
+                continue
+            cells = cells_of(inputs, symbols, ordered)
+            if np.intersect1d(cells[labels], cells[~labels]).size:
                 continue
             known.add(ordered)
             yield ordered
@@ -163,13 +167,6 @@ def _last_two(
             yield from ((*chosen, place, last) for last in set_bits(np.bitwise_and.reduce(rest, axis=0)))
 
 
-def _fits(inputs: Shaped[np.ndarray, "m T"], labels: Bool[np.ndarray, "m"], positions: tuple[int, ...]) -> bool:
-    symbols = int(inputs.max(initial=0)) + 1
-    cells = cells_of(inputs, symbols, positions)
-    true, false = (np.bincount(cells[which], minlength=symbols ** len(positions)) for which in (labels, ~labels))
-    return not bool(((true > 0) & (false > 0)).any())
-
-
 def _only(sample: Sample, symbols: int, sets: list[tuple[int, ...]], sparsity: int, until: float) -> Junta | None:
     """The one function on ≤ S positions that fits, or None.
 
@@ -203,14 +200,11 @@ def _all_seen(
         free = np.setdiff1d(others, middle)
         for cell in range(symbols ** (len(positions) + len(middle))):
             rows = one_hot[cells == cell][:, :, free]
-            if not (_pairs_seen(rows) if more >= 2 else bool(rows.any(axis=0).all())):
+            seen = rows.any(axis=0)
+            if more > 1:  # each two distinct positions show every pair of symbols
+                flat = rows.reshape(len(rows), -1)
+                pairs = (flat.T @ flat > 0).reshape(symbols, len(free), symbols, len(free)).all(axis=(0, 2))
+                seen = pairs[~np.eye(len(free), dtype=bool)]
+            if not seen.all():
                 return False
     return True
-
-
-def _pairs_seen(rows: Float32[np.ndarray, "m A free"]) -> bool:
-    """Return True if each two distinct positions show every pair of symbols."""
-    count, symbols, free = rows.shape
-    flat = rows.reshape(count, symbols * free)
-    seen = (flat.T @ flat > 0).reshape(symbols, free, symbols, free).all(axis=(0, 2))
-    return bool(seen[~np.eye(free, dtype=bool)].all())

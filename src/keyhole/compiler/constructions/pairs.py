@@ -6,7 +6,7 @@ the input; every unit reads only their 2s coordinates. The output is exact for e
 Source: ours, following Edelman et al. (2022); exactness with norms 2^O(s), symmetric poly(s), is stated there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, sqrt
 from typing import ClassVar
@@ -106,13 +106,45 @@ class PairConstruction(Construction):
         """
         s, beta = plan.function.sparsity, abs(plan.parameters["beta"])
         scale = s / (1 - plan.parameters["gamma"])
-        size = sqrt(2 * s) * beta
+        size, pattern = sqrt(2 * s) * beta, sqrt((1 + (s - 1) ** 2) / s)  # a pattern: 1/s and −(s−1)/s per position
+        false = wanted(truth=False, output=plan.output)
+        gap = 1 - false
         figures = {
             "score_frobenius": TheoremNorm("=", size),
             "score_21": TheoremNorm("=", size),
             "score_transposed_21": TheoremNorm("=", 2 * s * beta),
         }
-        return figures | TARGET_NORMS[plan.target](plan, scale)
+        if plan.target == "A1":  # a unit for every pattern whose value is not 0
+            spectral = sqrt(2.0**s) * max(1 / sqrt(2), abs(s - 2) / sqrt(2 * s))
+            return figures | {
+                "value_21": TheoremNorm("=", plan.width * pattern),
+                "value_spectral": TheoremNorm("=" if plan.width == 1 << s else "≤", spectral),
+                "readout": TheoremNorm("=", scale * sqrt(plan.width)),
+                "path": TheoremNorm("=", scale * plan.width * pattern),
+                "path_inf": TheoremNorm("=", plan.width * max(1, s - 1) * scale / s),
+            }
+        if plan.target in ("A2", "A3"):  # one pattern and a constant, the value where the pattern does not occur
+            level = abs(false) if plan.target == "A2" else 1.0
+            constants = sqrt(2 / s) if level else 0.0
+            return figures | {
+                "value_21": TheoremNorm("=", pattern + constants),
+                "readout": TheoremNorm("=", scale * sqrt(gap**2 + level**2)),
+                "path": TheoremNorm("=", scale * (gap * pattern + level * constants)),
+                "path_inf": TheoremNorm("=", scale / s * (gap * max(1, s - 1) + level)),
+            }
+        if plan.target == "A4":  # two ramps and a constant, columns ≤ √s
+            return figures | {
+                "value_21": TheoremNorm("≤", 2 * sqrt(s) + sqrt(2 / s)),
+                "readout": TheoremNorm("≤", scale * sqrt(2 * gap**2 + 1)),
+                "path_inf": TheoremNorm("≤", 4 * s * scale),
+            }
+        rule = plan.function.rule  # A5: s ramps and a constant; a ±1 parity attains ‖w‖
+        parity = isinstance(rule, Levels) and rule.alternating and plan.output == "signs" and s > 1
+        return figures | {
+            "value_21": TheoremNorm("≤", sqrt(2 / s) + s * sqrt(s)),
+            "readout": TheoremNorm("=" if parity else "≤", scale * sqrt(16 * s - 11)),
+            "path_inf": TheoremNorm("≤", 4 * s * scale),
+        }
 
 
 def pair_plans(function: SparseFunction, context: int, gamma: float, output: Output) -> list[Plan]:
@@ -168,9 +200,17 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
         levels = [wanted(level, output) for level in function.rule.levels]
         jumps = [j for j in range(1, s + 1) if levels[j] != levels[j - 1]]
         if len(jumps) == 1:
-            yield "A4", _threshold(function.rule, levels, jumps[0])
-        if fits(s, bends(levels)):
-            yield "A5", _symmetric(function.rule, levels)
+            # 1[S ≥ k] = ReLU(S − (k−1)) − ReLU(S − k), times the jump, and above the level below it
+            count, jump = jumps[0], levels[jumps[0]] - levels[jumps[0] - 1]
+            ramps = [(count - 1, jump), (count, -jump if count < s else 0.0)]  # at k = s the second never leaves 0
+            yield "A4", [("constant", _constant(s), levels[0]), *(_ramp(function.rule, *ramp) for ramp in ramps)]
+        # g(S) as a constant and one ramp per bend: the coefficients are g's first and second differences
+        bends = [levels[1] - levels[0]] + [levels[j + 1] - 2 * levels[j] + levels[j - 1] for j in range(1, s)]
+        if fits(s, 2 + sum(bend != 0 for bend in bends[1:])):
+            yield (
+                "A5",
+                [("constant", _constant(s), levels[0]), *(_ramp(function.rule, *ramp) for ramp in enumerate(bends))],
+            )
     if s <= MAX_PATTERNS:
         patterns = [tuple(bool(code >> i & 1) for i in range(s)) for code in range(1 << s)]
         yield (
@@ -182,43 +222,16 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
         )
 
 
-def _threshold(rule: Levels, levels: list[float], count: int) -> Units:
-    """1[S ≥ k] = ReLU(S − (k−1)) − ReLU(S − k), scaled by the jump and moved by the level below it."""
-    jump = levels[count] - levels[count - 1]
-    return [
-        ("constant", _constant(len(rule.negated)), levels[0]),
-        (f"count above {count - 1}", _line(rule, count - 1), jump),
-        # at k = s the second ramp never leaves 0
-        (f"count above {count}", _line(rule, count), -jump if count < len(rule.negated) else 0.0),
-    ]
-
-
-def bends(levels: list[float]) -> int:
-    """Count the ramps of a piecewise linear function through the levels, a constant included."""
-    turns = sum(
-        after - here != here - before for before, here, after in zip(levels, levels[1:], levels[2:], strict=False)
-    )
-    return 2 + turns
-
-
-def _symmetric(rule: Levels, levels: list[float]) -> Units:
-    """g(S) as a constant and one ramp per bend: the coefficients are g's first and second differences."""
-    s = len(rule.negated)
-    bends = [levels[1] - levels[0]] + [levels[j + 1] - 2 * levels[j] + levels[j - 1] for j in range(1, s)]
-    ramps = [(f"count above {j}", _line(rule, j), bend) for j, bend in enumerate(bends)]
-    return [("constant", _constant(s), levels[0]), *ramps]
-
-
 def _constant(s: int) -> np.ndarray:
     """The pre-activation a, whatever the bits: 1/s everywhere."""
     return np.full((s, 2), 1 / s)
 
 
-def _line(rule: Levels, count: int) -> np.ndarray:
+def _ramp(rule: Levels, count: int, coefficient: float) -> tuple[str, np.ndarray, float]:
     """The pre-activation a(S − j) for S true literals: 1 − j/s where the literal is true, −j/s where not."""
     s = len(rule.negated)
     true = np.eye(2, dtype=bool)[1 - np.array(rule.negated, dtype=int)]  # (s, 2): the symbol that makes it true
-    return np.where(true, 1 - count / s, -count / s)
+    return f"count above {count}", np.where(true, 1 - count / s, -count / s), coefficient
 
 
 def _pattern(bits: tuple[bool, ...]) -> np.ndarray:
@@ -227,68 +240,3 @@ def _pattern(bits: tuple[bool, ...]) -> np.ndarray:
     column = np.full((s, 2), -(s - 1) / s)
     column[np.arange(s), np.array(bits, dtype=int)] = 1 / s
     return column
-
-
-def _table_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
-    """A1: a unit for every pattern whose value is not 0."""
-    s, pattern = plan.function.sparsity, _pattern_norm(plan)
-    full = plan.width == 1 << s
-    spectral = sqrt(2.0**s) * max(1 / sqrt(2), abs(s - 2) / sqrt(2 * s))
-    return {
-        "value_21": TheoremNorm("=", plan.width * pattern),
-        "value_spectral": TheoremNorm("=" if full else "≤", spectral),
-        "readout": TheoremNorm("=", scale * sqrt(plan.width)),
-        "path": TheoremNorm("=", scale * plan.width * pattern),
-        "path_inf": TheoremNorm("=", plan.width * max(1, s - 1) * scale / s),
-    }
-
-
-def _pattern_and_constant_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
-    """A2 and A3: one pattern and a constant, the value where the pattern does not occur."""
-    s, pattern = plan.function.sparsity, _pattern_norm(plan)
-    false = wanted(truth=False, output=plan.output)
-    gap, level = 1 - false, abs(false) if plan.target == "A2" else 1.0
-    constants = sqrt(2 / s) if level else 0.0
-    return {
-        "value_21": TheoremNorm("=", pattern + constants),
-        "readout": TheoremNorm("=", scale * sqrt(gap**2 + level**2)),
-        "path": TheoremNorm("=", scale * (gap * pattern + level * constants)),
-        "path_inf": TheoremNorm("=", scale / s * (gap * max(1, s - 1) + level)),
-    }
-
-
-def _threshold_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
-    """A4: two ramps and a constant, columns ≤ √s."""
-    s = plan.function.sparsity
-    gap = 1 - wanted(truth=False, output=plan.output)
-    return {
-        "value_21": TheoremNorm("≤", 2 * sqrt(s) + sqrt(2 / s)),
-        "readout": TheoremNorm("≤", scale * sqrt(2 * gap**2 + 1)),
-        "path_inf": TheoremNorm("≤", 4 * s * scale),
-    }
-
-
-def _symmetric_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
-    """A5: s ramps and a constant; a ±1 parity attains ‖w‖."""
-    s, rule = plan.function.sparsity, plan.function.rule
-    parity = isinstance(rule, Levels) and rule.alternating and plan.output == "signs" and s > 1
-    return {
-        "value_21": TheoremNorm("≤", sqrt(2 / s) + s * sqrt(s)),
-        "readout": TheoremNorm("=" if parity else "≤", scale * sqrt(16 * s - 11)),
-        "path_inf": TheoremNorm("≤", 4 * s * scale),
-    }
-
-
-def _pattern_norm(plan: Plan) -> float:
-    """The length of a pattern's column of W_V: one entry 1/s and one −(s−1)/s per position."""
-    s = plan.function.sparsity
-    return sqrt((1 + (s - 1) ** 2) / s)
-
-
-TARGET_NORMS: dict[str, Callable[[Plan, float], dict[str, TheoremNorm]]] = {
-    "A1": _table_norms,
-    "A2": _pattern_and_constant_norms,
-    "A3": _pattern_and_constant_norms,
-    "A4": _threshold_norms,
-    "A5": _symmetric_norms,
-}
