@@ -1,7 +1,5 @@
 """The least path norm: reached by a head that is proved, bounded below by prices that every unit obeys."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -9,7 +7,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import keyhole
 from keyhole.boolean.families import parity, read_function
 from keyhole.compiler.constructions.least import least_plan
-from keyhole.compiler.least_norm import MAX_BITS, _bound_by, least_norm, signs_of_patterns, unit_class
+from keyhole.compiler.least_norm import MAX_BITS, _proved, least_norm, signs_of_patterns, unit_class
 from keyhole.compiler.proof import prove
 from keyhole.errors import AssumptionError, CompileError
 
@@ -126,11 +124,10 @@ def test_equal_attention_is_the_smaller_class():
 def test_prices_prove_only_what_they_bear():
     """Prices a tenth too high everywhere prove the same; one price too high proves less, never more."""
     known, target = unit_class(4, "any"), np.where(parity((0, 1, 2, 3)).table, 1.0, -1.0)
-    right = [Fraction(int(sign)) for sign in target]
-    assert _bound_by(known, target, right) == 16
-    assert _bound_by(known, target, [price * Fraction(11, 10) for price in right]) == 16
+    assert _proved(known, target, target, "signs") == 16
+    assert _proved(known, target, 1.1 * target, "signs") == 16
     for b in range(16):
-        assert _bound_by(known, target, [p * (2 if i == b else 1) for i, p in enumerate(right)]) < 16
+        assert _proved(known, target, np.where(np.arange(16) == b, 2, 1) * target, "signs") < 16
 
 
 def test_fourteen_classes():
