@@ -49,28 +49,34 @@ class Masses:
 
 
 def prove(plan: Plan) -> Proof:
-    """Enclose the output on every input, by whichever argument the numbers allow; what nothing reads is left out."""
+    """Enclose the output on every input, by whichever argument the numbers allow; what nothing reads is left out.
+
+    Statement  The largest leak of a head is that of the input whose relevant tokens have their lower logits.
+    Proof      The mass off the relevant positions, [CLS]'s included, is the same for every input, and its share falls
+               with theirs.
+    """
     plan = remove_unread(plan)
-    if not plan.heads:
-        raise CompileError("Nothing reaches the output: every read-out weight or every value is 0.")
-    error, method = _largest_deviation(plan)
-    margin = float(np.nextafter(half_gap(plan.output) - error, -np.inf))
-    return Proof(error, margin, max(_leak(head, plan) for head in plan.heads), method)
-
-
-def _largest_deviation(plan: Plan) -> tuple[float, str]:
-    """The largest error over all inputs, and the argument whose premises hold."""
     heads = plan.heads
-    if all(np.array_equal(head.rest_values[0], head.rest_values[1]) for head in heads):
-        return _by_patterns(plan)
+    if not heads:
+        raise CompileError("Nothing reaches the output: every read-out weight or every value is 0.")
     fixed = not any(head.reads_symbols or head.own_values.any() for head in heads)
-    if fixed and 1 < len(heads) <= plan.function.sparsity:
+    alike = all(np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)) for head in heads)
+    if all(np.array_equal(head.rest_values[0], head.rest_values[1]) for head in heads):
+        error, method = _by_patterns(plan)
+    elif fixed and alike and len(heads) == 1:
+        error, method = _by_gathered_mass(plan, shares(heads[0], plan)), "every level, the leak anywhere in its range"
+    elif fixed and 1 < len(heads) <= plan.function.sparsity:
+        if not (alike and np.array_equal(plan.readout[::2], -plan.readout[1::2])):
+            raise CompileError(
+                "The plan's units are not pairs of opposite ramps; the argument for steps does not apply."
+            )
         masses = [shares(head, plan) for head in heads]
-        return _by_boxes(plan, masses), "every pattern, each head's leak anywhere in its range"
-    alike = np.array_equal(heads[0].values, np.broadcast_to(heads[0].rest_values, heads[0].values.shape))
-    if fixed and len(heads) == 1 and alike:
-        return _by_gathered_mass(plan, shares(heads[0], plan)), "every level, the leak anywhere in its range"
-    raise CompileError("The plan fits none of the arguments that prove a construction; nothing was shown of it.")
+        error, method = _by_boxes(plan, masses), "every pattern, each head's leak anywhere in its range"
+    else:
+        raise CompileError("The plan fits none of the arguments that prove a construction; nothing was shown of it.")
+    margin = float(np.nextafter(half_gap(plan.output) - error, -np.inf))
+    lowest = (shares(replace(head, focus=head.symbol_focus.min(axis=1)), plan) for head in heads)
+    return Proof(error, margin, max(float((masses.rest + masses.cls).high) for masses in lowest), method)
 
 
 def shares(head: HeadPlan, plan: Plan) -> Masses:
@@ -87,17 +93,6 @@ def _rest_mass(head: HeadPlan, plan: Plan, shift: float = 0.0) -> Enclosure:
     if isinstance(head.rest_logits, np.ndarray):
         return total(exponentials(head.rest_logits.tolist(), shift=shift)) if others else exactly(0.0)
     return exponentials([head.rest_logits], shift=shift)[0] * exactly(float(others))
-
-
-def _leak(head: HeadPlan, plan: Plan) -> float:
-    """The largest attention off the relevant positions, [CLS]'s included, rounded up.
-
-    Statement  It is that of the input whose relevant tokens have their lower logits.
-    Proof      The mass off the relevant positions is the same for every input, and its share falls with theirs.
-    """
-    lowest = replace(head, focus=head.symbol_focus.min(axis=1))
-    masses = shares(lowest, plan)
-    return float((masses.rest + masses.cls).high)
 
 
 def _by_patterns(plan: Plan) -> tuple[float, str]:
@@ -207,10 +202,12 @@ def _by_gathered_mass(plan: Plan, masses: Masses) -> float:
     lows, highs, targets = _level_ranges(plan, masses)
     one, zero = plan.heads[0].rest_values[1], plan.heads[0].rest_values[0]
     slope = exactly(one) - exactly(zero)
-    bends = _bends(everything, zero, slope)
-    inside = Enclosure(
-        np.clip(bends.low, 0.0, float(everything.high)), np.clip(bends.high, 0.0, float(everything.high))
-    )
+    # each unit whose slope has a sign passes zero at x = −ω v_0/(v_1 − v_0)
+    turned = Enclosure(np.where(slope.low > 0, slope.low, -slope.high), np.where(slope.low > 0, slope.high, -slope.low))
+    crossing = np.flatnonzero(turned.low > 0)
+    sign = np.where(slope.low > 0, -1.0, 1.0)[crossing]
+    bends = (everything * exactly(sign * zero[crossing])).over(turned[crossing])
+    inside = Enclosure(*(np.clip(end, 0.0, float(everything.high)) for end in (bends.low, bends.high)))
     points = Enclosure(
         np.concatenate([lows.low, highs.low, inside.low]), np.concatenate([lows.high, highs.high, inside.high])
     )
@@ -227,14 +224,6 @@ def _by_gathered_mass(plan: Plan, masses: Masses) -> float:
         if len(touched):
             worst = max(worst, _largest_error(exactly([[f_low], [f_high]]), targets[touched][None, :]))
     return worst
-
-
-def _bends(everything: Enclosure, zero: np.ndarray, slope: Enclosure) -> Enclosure:
-    """Where each unit's pre-activation passes zero: x = −ω v_0/(v_1 − v_0), for units whose slope has a sign."""
-    turned = Enclosure(np.where(slope.low > 0, slope.low, -slope.high), np.where(slope.low > 0, slope.high, -slope.low))
-    crossing = np.flatnonzero(turned.low > 0)
-    sign = np.where(slope.low > 0, -1.0, 1.0)[crossing]
-    return (everything * exactly(sign * zero[crossing])).over(turned[crossing])
 
 
 def _outputs(
@@ -279,14 +268,16 @@ def _by_boxes(plan: Plan, masses: list[Masses]) -> float:
     """
     s = plan.function.sparsity
     bits = _all_patterns(s)
-    _check_pairs(plan)
     worst = 0.0
     pair = np.arange(0, plan.width, 2)
     for block in _chunks(bits, plan.width * s):
         rising: Enclosure = exactly(np.zeros((len(block), len(pair))))
         gap: Enclosure = exactly(np.zeros((len(block), len(pair))))
         for i, (head, mass) in enumerate(zip(plan.heads, masses, strict=True)):
-            x = _own_range(block[:, i], i, mass)
+            # its own position by its bit, and anything up to all of the others' share
+            leak = total(exactly(np.append(np.delete(mass.focus.high, i), float(mass.rest.high))))
+            own = [np.where(block[:, i], end[i], 0.0)[:, None] for end in (mass.focus.low, mass.focus.high)]
+            x = Enclosure(own[0], np.nextafter(own[1] + leak.high, np.inf))
             everything = total(mass.focus) + mass.rest
             one, zero = head.rest_values[1], head.rest_values[0]
             rising += _affine(x, everything, exactly(one[pair]), exactly(zero[pair]))
@@ -303,26 +294,6 @@ def _step(rising: Enclosure, gap: Enclosure) -> Enclosure:
     least = [relu(end) - relu(end + exactly(gap.high)) for end in ends]
     most = [relu(end) - relu(end + exactly(gap.low)) for end in ends]
     return Enclosure(np.minimum(least[0].low, least[1].low), np.maximum(most[0].high, most[1].high))
-
-
-def _check_pairs(plan: Plan) -> None:
-    """Units come in pairs with opposite read-out, and every head's values ignore the position."""
-    opposite = np.array_equal(plan.readout[::2], -plan.readout[1::2])
-    alike = all(
-        np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)) for head in plan.heads
-    )
-    if not (opposite and alike):
-        raise CompileError("The plan's units are not pairs of opposite ramps; the argument for steps does not apply.")
-
-
-def _own_range(bits: np.ndarray, index: int, mass: Masses) -> Enclosure:
-    """The attention on ones: a head's own position by its bit, and anything up to all of the others' share."""
-    own = mass.focus[index]
-    others = np.delete(mass.focus.high, index)
-    leak = total(exactly(np.append(others, float(mass.rest.high))))
-    low = np.where(bits, own.low, 0.0)
-    high = np.nextafter(np.where(bits, own.high, 0.0) + leak.high, np.inf)
-    return Enclosure(low[:, None], high[:, None])
 
 
 def _affine(x: Enclosure, everything: Enclosure, one: Enclosure, zero: Enclosure) -> Enclosure:

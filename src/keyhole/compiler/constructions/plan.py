@@ -192,20 +192,17 @@ class Plan:
     @property
     def path_inf(self) -> float:
         """P_∞ = Σ_j |w_j| Σ_h max |value|: what Theorem T charges for the plan."""
-        reach = sum(_reach(head, others=self.context > self.function.sparsity) for head in self.heads)
+        reach = np.zeros(self.width)
+        for head in self.heads:
+            rest = head.rest_values if self.context > self.function.sparsity else head.rest_values[:0]
+            values = np.concatenate([head.values.reshape(-1, self.width), rest, head.own_values[None]])
+            reach += np.abs(values).max(axis=0)
         return float(np.abs(self.readout) @ reach)
 
     @property
     def spread(self) -> float:
         """R, of the head whose logits depend most on the symbol."""
         return max(head.spread for head in self.heads)
-
-
-def _reach(head: HeadPlan, *, others: bool) -> Float[np.ndarray, "k"]:
-    """The largest value that each unit can be given by one head."""
-    relevant, own = np.abs(head.values).max(axis=(0, 1), initial=0.0), np.abs(head.own_values)
-    rest = np.abs(head.rest_values).max(axis=0) if others else np.zeros_like(own)
-    return np.asarray(np.maximum(np.maximum(relevant, own), rest))
 
 
 def remove_unread(plan: Plan) -> Plan:

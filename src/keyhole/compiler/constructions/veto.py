@@ -76,41 +76,28 @@ def veto_plans(function: SparseFunction, context: int, gamma: float, output: Out
     beta = log((context + 1 - s) * (1 - gamma) / (s * gamma))
     spread = log(s - 1 + s * gamma / (1 - gamma))
     parameters = {"beta": beta, "spread": spread, "gamma": gamma}
-    plans = [
-        _plan(function, PairLayout(context), output, target, pattern, parameters)
-        for target, rule in (("V1", function.rule), ("V2", (~function).rule))
-        if (pattern := conjunction_pattern(rule)) is not None
-    ]
+    plans = []
+    for target, rule in (("V1", function.rule), ("V2", (~function).rule)):
+        if (pattern := conjunction_pattern(rule)) is None:
+            continue
+        names, readout = zip(*_units(target, output), strict=True)
+        violated = np.eye(2, dtype=bool)[1 - np.array(pattern, dtype=int)]  # (s, 2)
+        veto = np.where(violated, -1.0, 1.0)
+        head = HeadPlan(
+            focus=beta + np.where(violated, spread, 0.0),
+            values=np.stack([veto if name == "no literal violated" else np.ones((s, 2)) for name in names], axis=-1),
+            rest_logits=0.0,
+            rest_values=np.ones((2, len(names))),
+            cls_values=np.ones(len(names)),
+        )
+        layout, weights = PairLayout(context), np.array(readout)
+        plans.append(Plan(function, layout, output, target, (head,), weights, names, parameters))
     if not plans:
         raise CompileError(
             "The veto was asked for, and this function is neither a conjunction nor a disjunction of literals, which "
             "is all that the veto computes; use the construction auto, which takes the one with the smallest bound."
         )
     return plans
-
-
-def _plan(
-    function: SparseFunction,
-    layout: Layout,
-    output: Output,
-    target: str,
-    pattern: tuple[bool, ...],
-    parameters: dict[str, float],
-) -> Plan:
-    """The head of a conjunction, and the units that read it as this target."""
-    s, units = function.sparsity, _units(target, output)
-    violated = np.eye(2, dtype=bool)[1 - np.array(pattern, dtype=int)]  # (s, 2)
-    veto = np.where(violated, -1.0, 1.0)
-    columns = [veto if name == "no literal violated" else np.ones((s, 2)) for name, _ in units]
-    head = HeadPlan(
-        focus=parameters["beta"] + np.where(violated, parameters["spread"], 0.0),
-        values=np.stack(columns, axis=-1),
-        rest_logits=0.0,
-        rest_values=np.ones((2, len(units))),
-        cls_values=np.ones(len(units)),
-    )
-    readout = np.array([weight for _, weight in units])
-    return Plan(function, layout, output, target, (head,), readout, tuple(name for name, _ in units), parameters)
 
 
 def _units(target: str, output: Output) -> list[tuple[str, float]]:

@@ -19,19 +19,32 @@ def attention_figure(plan: Plan) -> Figure:
     in a relevant bit.
     """
     heads = {f"head {h}": head for h, head in enumerate(plan.heads)}
+    drawn: dict[str, np.ndarray] = {}
     if any(head.reads_symbols for head in plan.heads):
         note, y = "on two inputs, as logits depend on symbols", Axis("shown", "input", "category")
-        drawn = {
-            f"{_spelled(plan, bits)}{f', {name}' if len(heads) > 1 else ''}": _attention(plan, head, bits)
-            for bits in _two_patterns(plan)
-            for name, head in heads.items()
-        }
+        rule, s = plan.function.rule, plan.function.sparsity
+        patterns = pattern_per_count(rule) if isinstance(rule, Levels) else every_pattern(s)
+        true = patterns[np.flatnonzero(decide(rule, patterns))[-1]]
+        turned = true ^ np.eye(s, dtype=bool)
+        for bits in (true, turned[int(np.argmin(decide(rule, turned)))]):
+            spelled = " ".join(f"x{t}={int(b)}" for t, b in zip(plan.function.positions[:BITS], bits, strict=False))
+            for name, head in heads.items():
+                title = f"{spelled}{' …' * (s > BITS)}{f', {name}' * (len(heads) > 1)}"
+                drawn[title] = _attention(plan, head, bits)
     else:
         note, y = "the same for every input", Axis("shown", "head", "category")
         drawn = {name: _attention(plan, head) for name, head in heads.items()}
-    names, columns = _gathered_others(plan, np.stack(list(drawn.values())))
+    shares, places = np.stack(list(drawn.values())), list(range(plan.context))
+    if plan.context > BARS:
+        most = shares[:, :-1].max(axis=0)
+        order = np.argsort(-most, kind="stable")[: BARS - 1].tolist()
+        places = sorted(t for t in order if t in plan.function.positions or most[t] > 2 / BARS)
+    names, columns = [*(f"x{t}" for t in places), "[CLS]"], [*(shares[:, t] for t in places), shares[:, -1]]
+    if len(places) < plan.context:
+        names.append(f"{plan.context - len(places)} others")
+        columns.append(1 - np.sum(columns, axis=0))
     rows: tuple[Row, ...] = tuple(
-        {"token": token, "shown": shown, "attention": float(columns[i, j])}
+        {"token": token, "shown": shown, "attention": float(columns[j][i])}
         for i, shown in enumerate(drawn)
         for j, token in enumerate(names)
     )
@@ -49,21 +62,6 @@ def attention_figure(plan: Plan) -> Figure:
     )
 
 
-def _two_patterns(plan: Plan) -> list[np.ndarray]:
-    """Relevant bits where the function is true, and the same with one bit turned, false if there is such a bit."""
-    rule, s = plan.function.rule, plan.function.sparsity
-    patterns = pattern_per_count(rule) if isinstance(rule, Levels) else every_pattern(s)
-    true = patterns[np.flatnonzero(decide(rule, patterns))[-1]]
-    turned = true ^ np.eye(s, dtype=bool)
-    return [true, turned[int(np.argmin(decide(rule, turned)))]]
-
-
-def _spelled(plan: Plan, bits: np.ndarray) -> str:
-    """Relevant bits in a few characters."""
-    shown = [f"x{t}={int(bit)}" for t, bit in zip(plan.function.positions[:BITS], bits, strict=False)]
-    return " ".join(shown) + (" …" if len(bits) > BITS else "")
-
-
 def _attention(plan: Plan, head: HeadPlan, bits: np.ndarray | None = None) -> Float[np.ndarray, "length"]:
     """The attention on every token, [CLS] last, where the relevant bits are these; without any they are all 0."""
     scores = np.append(plan.logits(head)[:, 0], 0.0)
@@ -71,17 +69,3 @@ def _attention(plan: Plan, head: HeadPlan, bits: np.ndarray | None = None) -> Fl
         scores[list(plan.function.positions)] = head.symbol_focus[np.arange(len(bits)), bits.astype(int)]
     mass = np.exp(scores - scores.max())
     return np.asarray(mass / mass.sum())
-
-
-def _gathered_others(plan: Plan, shares: Float[np.ndarray, "h length"]) -> tuple[list[str], Float[np.ndarray, "h n"]]:
-    """The tokens to show and the attention on each; in a long context the most attended to, the others in one."""
-    places = list(range(plan.context))
-    if plan.context > BARS:
-        most = shares[:, :-1].max(axis=0)
-        order = np.argsort(-most, kind="stable")[: BARS - 1].tolist()
-        places = sorted(t for t in order if t in plan.function.positions or most[t] > 2 / BARS)
-    names, columns = [*(f"x{t}" for t in places), "[CLS]"], [*(shares[:, t] for t in places), shares[:, -1]]
-    if len(places) < plan.context:
-        names.append(f"{plan.context - len(places)} others")
-        columns.append(1 - np.sum(columns, axis=0))
-    return names, np.stack(columns, axis=1)

@@ -71,38 +71,26 @@ def to_lens(block: ResidualBlock) -> Any:
         raise MissingError(
             f"A model of TransformerLens was asked for, and TransformerLens is not installed; run: {adding('lens')}"
         ) from error
+    settings = lens_config(block)
     try:
-        hooked = bool(transformer_lens.HookedTransformer)
+        kinds = transformer_lens.HookedTransformer, transformer_lens.HookedTransformerConfig
     except (AttributeError, ImportError):  # version 4 raises an error at its name
-        hooked = False
-    return to_hooked(block) if hooked else to_bridge(block)
+        from transformer_lens.utilities.tl_checkpoint_conversion import convert_tl_checkpoint  # noqa: PLC0415
 
-
-def to_hooked(block: ResidualBlock) -> Any:
-    """The block as a HookedTransformer of TransformerLens 3."""
-    from transformer_lens import HookedTransformer, HookedTransformerConfig  # noqa: PLC0415  (an extra)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # it announces its own removal in version 4
-        model = HookedTransformer(HookedTransformerConfig.from_dict(lens_config(block))).double()
-    like = model.embed.W_E
-    model.cfg.dtype = like.dtype  # what the configuration says of the model stays true
-    # causal masks are buffers of the model itself; every parameter is ours
-    masks = {name: tensor for name, tensor in model.state_dict().items() if name.endswith((".mask", ".IGNORE"))}
-    model.load_state_dict({**masks, **_tensors(block, like)})
-    return model.eval()
-
-
-def to_bridge(block: ResidualBlock) -> Any:
-    """The block as a TransformerBridge of TransformerLens 4, whose own conversion gives the weights their new names."""
-    from transformer_lens import TransformerBridge, TransformerBridgeConfig  # noqa: PLC0415  (an extra)
-    from transformer_lens.utilities.tl_checkpoint_conversion import convert_tl_checkpoint  # noqa: PLC0415
-
-    config = TransformerBridgeConfig.from_dict(lens_config(block))
-    model = TransformerBridge.boot_native(config).double()
-    like = next(iter(model.parameters()))
-    model.cfg.dtype = like.dtype
-    model.load_state_dict(convert_tl_checkpoint(_tensors(block, like), config))
+        config = transformer_lens.TransformerBridgeConfig.from_dict(settings)
+        model = transformer_lens.TransformerBridge.boot_native(config).double()
+        like = next(iter(model.parameters()))
+        state = convert_tl_checkpoint(_tensors(block, like), config)  # its own conversion to its new names
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # it announces its own removal in version 4
+            model = kinds[0](kinds[1].from_dict(settings)).double()
+        like = model.embed.W_E
+        # causal masks are buffers of the model itself; every parameter is ours
+        masks = {name: tensor for name, tensor in model.state_dict().items() if name.endswith((".mask", ".IGNORE"))}
+        state = {**masks, **_tensors(block, like)}
+    model.cfg.dtype = like.dtype  # so the configuration stays true
+    model.load_state_dict(state)
     return model.eval()
 
 

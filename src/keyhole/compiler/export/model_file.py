@@ -1,6 +1,5 @@
 """A compiled function as a file: named arrays and a description, and a plan from them again; or a torch module."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +77,12 @@ def load_plan(stored: StoredModel) -> Plan:
     described = stored.description
     try:
         function = read_function(described["function"])
-        heads = tuple(_head(stored.tensors, index) for index in range(int(described["heads"])))
-        readout = stored.tensors["tables.readout"]
+        heads, tensors = [], stored.tensors
+        for index in range(int(described["heads"])):
+            parts: dict[str, Any] = {part: tensors[f"tables.head{index}.{part}"] for part in PARTS[:-1]}
+            if parts["rest_logits"].ndim == 0:
+                parts["rest_logits"] = float(parts["rest_logits"])
+            heads.append(HeadPlan(**parts, cls_values=tensors.get(f"tables.head{index}.{PARTS[-1]}")))
         seed = described["codes_seed"]
         layout = construction_of(str(described["construction"])).layout
         plan = Plan(
@@ -89,8 +92,8 @@ def load_plan(stored: StoredModel) -> Plan:
             ),
             output="bits" if described["output"] == "bits" else "signs",
             construction=str(described["construction"]),
-            heads=heads,
-            readout=readout,
+            heads=tuple(heads),
+            readout=tensors["tables.readout"],
             units=tuple(str(unit) for unit in described["units"]),
             parameters={str(name): float(value) for name, value in described["parameters"].items()},
         )
@@ -103,10 +106,3 @@ def load_plan(stored: StoredModel) -> Plan:
         if not np.isfinite(array).all():
             raise CheckpointError(f"{name} holds NaN or infinity.")
     return plan
-
-
-def _head(tensors: Mapping[str, np.ndarray], index: int) -> HeadPlan:
-    parts: dict[str, Any] = {part: tensors[f"tables.head{index}.{part}"] for part in PARTS[:-1]}
-    rest = parts.pop("rest_logits")
-    own = tensors.get(f"tables.head{index}.{PARTS[-1]}")
-    return HeadPlan(**parts, rest_logits=float(rest) if rest.ndim == 0 else rest, cls_values=own)

@@ -47,19 +47,10 @@ class ResidualBlock:
         return len(self.position) - 1
 
 
-@dataclass(frozen=True, eq=False)
-class _Gathered:
-    """The directions that one head writes: for each a name, a column of W_V and a row of W_in."""
-
-    names: list[str]
-    columns: Float[np.ndarray, "d g"]
-    rows: Float[np.ndarray, "g k"]
-
-
 def to_residual(plan: Plan) -> ResidualBlock:
     """The plan as a residual block: the same function, exactly, on every input."""
     gathered = [_gather(plan, head, f"head {h}") for h, head in enumerate(plan.heads)]
-    widths = [len(part.names) for part in gathered]
+    widths = [len(names) for names, _, _ in gathered]
     d, d_head, vocabulary = plan.dimension + sum(widths) + 1, max(widths), plan.layout.vocabulary()
     numbers = d * (len(vocabulary) + plan.context + 1 + 4 * d_head * len(plan.heads) + 2 * plan.width)
     if numbers > MAX_NUMBERS:
@@ -67,17 +58,16 @@ def to_residual(plan: Plan) -> ResidualBlock:
             f"A residual block of context {plan.context} was asked for, whose dense matrices hold {numbers:.2g} "
             f"numbers; at most {MAX_NUMBERS:.2g} are written. Use a shorter context, or the tables."
         )
-    names = [*plan.layout.directions(), *(name for part in gathered for name in part.names), "output"]
+    names = [*plan.layout.directions(), *(name for names, _, _ in gathered for name in names), "output"]
     query, key, value = (np.zeros((len(plan.heads), d, d_head)) for _ in range(3))
     output, inner, outer = np.zeros((len(plan.heads), d_head, d)), np.zeros((d, plan.width)), np.zeros((plan.width, d))
     fresh = plan.dimension
-    for h, (head, part) in enumerate(zip(plan.heads, gathered, strict=True)):
-        width = len(part.names)
+    for h, (head, (_, columns, rows), width) in enumerate(zip(plan.heads, gathered, widths, strict=True)):
         query[h, plan.dimension - 1, 0] = sqrt(d_head)  # undone by the division of every score
         key[h, : plan.dimension, 0] = plan.key_vector(head)
-        value[h, : plan.dimension, :width] = part.columns
+        value[h, : plan.dimension, :width] = columns
         output[h, :width, fresh : fresh + width] = np.eye(width)
-        inner[fresh : fresh + width] = part.rows
+        inner[fresh : fresh + width] = rows
         fresh += width
     outer[:, -1] = plan.readout
     position, embedding = np.zeros((plan.context + 1, d)), plan.layout.embedding()
@@ -108,12 +98,17 @@ def token_ids(block: ResidualBlock, bits: Shaped[np.ndarray, "n T"]) -> Int[np.n
     return np.concatenate([symbols, np.full((len(bits), 1), len(block.tokens) - 1)], axis=1)
 
 
-def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:
-    """By symbol where every position is read alike; else by relevant pair, and what all other tokens share."""
+def _gather(
+    plan: Plan, head: HeadPlan, name: str
+) -> tuple[list[str], Float[np.ndarray, "d g"], Float[np.ndarray, "g k"]]:
+    """The directions that one head writes: for each a name, a column of W_V and a row of W_in.
+
+    By symbol where every position is read alike; else by relevant pair, and what all other tokens share.
+    """
     own = head.own_values
     if not own.any() and np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)):
         names = [f"{name}: attention on zeros", f"{name}: attention on ones"]
-        return _Gathered(names, plan.layout.symbol_columns(), head.rest_values)
+        return names, plan.layout.symbol_columns(), head.rest_values
     shared = np.array_equal(head.rest_values[0], head.rest_values[1])
     if not shared or not plan.layout.names_position:
         raise CompileError(
@@ -125,14 +120,11 @@ def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:
     columns = np.zeros((plan.dimension, len(pairs)))
     columns[pairs, np.arange(len(pairs))] = 1.0
     names = [f"{name}: attention on x{place}={symbol}" for place in places for symbol in range(2)]
-    gathered = _Gathered(names, columns, head.values.reshape(len(pairs), plan.width))
+    rows = head.values.reshape(len(pairs), plan.width)
     others, cls = np.ones(plan.dimension), np.zeros(plan.dimension)
     others[[*pairs, -1]], cls[-1] = 0.0, 1.0
     for title, column, row in (("all other tokens", others, head.rest_values[0]), ("[CLS]", cls, own)):
         if row.any():
-            gathered = _Gathered(
-                [*gathered.names, f"{name}: attention on {title}"],
-                np.column_stack([gathered.columns, column]),
-                np.vstack([gathered.rows, row]),
-            )
-    return gathered
+            names.append(f"{name}: attention on {title}")
+            columns, rows = np.column_stack([columns, column]), np.vstack([rows, row])
+    return names, columns, rows

@@ -9,8 +9,6 @@ from string import Template
 from textwrap import indent
 from zlib import compress
 
-import numpy as np
-
 from keyhole.compiler.constructions.plan import Plan
 from keyhole.compiler.export.residual import to_residual
 from keyhole.compiler.proof import Proof
@@ -115,7 +113,12 @@ class Compiled(torch.nn.Module):
 
 def torch_source(plan: Plan, proof: Proof) -> str:
     """The text of the module: what it computes, what was proved of it, and its weights."""
-    block = to_residual(plan)
+    block, packed = to_residual(plan), ""
+    for name in ARRAYS:
+        array = getattr(block, name)
+        text = b85encode(compress(array.astype("<f8").tobytes(), 6)).decode()
+        lines = "".join(f'    "{text[start : start + LINE]}"\n' for start in range(0, len(text), LINE))
+        packed += f'"{name}": ({array.shape}, (\n{lines})),\n'
     formula = str(plan.function)
     return MODULE.substitute(
         formula=(formula if len(formula) <= SHOWN else f"A function of {plan.function.sparsity} bits."),
@@ -129,7 +132,7 @@ def torch_source(plan: Plan, proof: Proof) -> str:
         positions=", ".join(map(str, plan.function.positions)) if len(formula) <= SHOWN else "see DIRECTIONS",
         paired=block.paired,
         names=_names("DIRECTIONS", block.directions) + _names("UNITS", block.units),
-        arrays=indent("".join(_packed(name, getattr(block, name)) for name in ARRAYS), "    "),
+        arrays=indent(packed, "    "),
         reads="(n, T) bits in, (n,) numbers out",
     )
 
@@ -143,10 +146,3 @@ def _names(title: str, names: tuple[str, ...]) -> str:
             line = ""
         line += f"{name!r}, "
     return f"{title} = (\n" + "".join(f"    {text.rstrip()}\n" for text in [*lines, line]) + ")\n"
-
-
-def _packed(name: str, array: np.ndarray) -> str:
-    """An entry of the file's dictionary of arrays."""
-    text = b85encode(compress(array.astype("<f8").tobytes(), 6)).decode()
-    lines = [text[start : start + LINE] for start in range(0, len(text), LINE)]
-    return f'"{name}": ({array.shape}, (\n' + "".join(f'    "{line}"\n' for line in lines) + ")),\n"

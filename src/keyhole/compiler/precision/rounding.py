@@ -143,9 +143,13 @@ def output_error(plan: Plan, storage: NumberFormat, accumulation: NumberFormat) 
 def _moves(
     plan: Plan, head: HeadPlan, storage: NumberFormat, accumulation: NumberFormat, *, homogeneous: bool
 ) -> Moves:
-    """The errors of one head, from the numbers themselves."""
+    """The errors of one head, from the numbers themselves.
+
+    The largest logit of an input is subtracted. Where logits depend on symbols it may be any number that is not below
+    the logits that every input has; logits above it are then not there.
+    """
     rows, unit = plan.context + 1, accumulation.unit
-    # whether tokens off the relevant positions have values
+    # tokens off the relevant positions have values
     read = bool(head.rest_values.any() or head.own_values.any())
     rest = np.ravel(head.rest_logits) if plan.context > plan.function.sparsity else np.zeros(0)
     logits = np.concatenate([np.ravel(head.focus), rest, [0.0]])
@@ -155,35 +159,21 @@ def _moves(
     terms = rows if read else min(rows, len(head.focus))
     theta = (1 + growth(terms, unit)) * (1 + unit) - 1 if homogeneous else normaliser_error(rows, accumulation)
     counted = terms if homogeneous else rows
+    stored, drift = storage.round(logits), 0.0  # the range of what rounding moves the logits by, for the worst input
+    least = max(stored[head.focus.size :].max(), storage.round(head.symbol_focus).min(axis=1).max(initial=-inf))
+    for top in np.unique(stored[stored >= least]) if head.reads_symbols else [stored.max()]:
+        moved = (accumulation.round(stored - top) - (logits - top))[counts]
+        moved = moved[stored[counts] <= top]
+        drift = max(drift, float(np.ptp(moved)) if len(moved) else 0.0)
     return Moves(
         # softmax does not see a common shift, so half of the drift's range counts; and exp's own error
         # (the drift is itself computed in doubles, which round by 2^−53 of the range)
-        logits=_drift(head, logits, counts, storage, accumulation) / 2
-        + 2.0**-52 * float(np.ptp(logits))
-        - log1p(-2 * unit),
+        logits=drift / 2 + 2.0**-52 * float(np.ptp(logits)) - log1p(-2 * unit),
         values=np.abs(values - table).max(axis=0),
         largest=np.abs(values).max(axis=0),
         theta=theta + 2 * counted * accumulation.smallest,
         lost=2 * (counted + 1) * accumulation.smallest,
     )
-
-
-def _drift(
-    head: HeadPlan, logits: np.ndarray, counts: slice, storage: NumberFormat, accumulation: NumberFormat
-) -> float:
-    """The range of what rounding moves the logits by, among those that count, for the worst input.
-
-    The largest logit of an input is subtracted. Where logits depend on symbols it may be any number that is not below
-    the logits that every input has; logits above it are then not there.
-    """
-    stored = storage.round(logits)
-    least = max(stored[head.focus.size :].max(), storage.round(head.symbol_focus).min(axis=1).max(initial=-inf))
-    worst = 0.0
-    for top in np.unique(stored[stored >= least]) if head.reads_symbols else [stored.max()]:
-        drift = (accumulation.round(stored - top) - (logits - top))[counts]
-        drift = drift[stored[counts] <= top]
-        worst = max(worst, float(np.ptp(drift)) if len(drift) else 0.0)
-    return worst
 
 
 Runs = list[tuple[int, int | None]]  # how many other positions come first, and then which relevant one
@@ -202,49 +192,33 @@ def simulate(
     format: the largest logit is subtracted, exp taken, numerators and normaliser added up in the order of positions
     with [CLS] last, divided, heads added, ReLU, and the read-out added up in the order of units.
     """
-    keep = accumulation.round
+    keep, symbols = accumulation.round, relevant.astype(int)
     hidden = np.zeros((len(relevant), plan.width))
     for head in plan.heads:
-        sums = _running_sums(plan, head, relevant, others, storage, accumulation)
+        focus = storage.round(head.symbol_focus)[np.arange(symbols.shape[1]), symbols]  # (n, s): what each input shows
+        rest = storage.round(np.ravel(np.asarray(head.rest_logits)))
+        fixed = rest if plan.context > plan.function.sparsity else rest[:0]  # one logit may be stored for no position
+        top = np.maximum(focus.max(axis=1, initial=0.0), fixed.max(initial=0.0))[:, None]
+        focus, rest, cls = (keep(np.exp(keep(logit - top))) for logit in (focus, rest[None], np.zeros((1, 1))))
+        table = np.concatenate([storage.round(head.values), np.ones((symbols.shape[1], 2, 1))], axis=2)
+        shared = np.concatenate([storage.round(head.rest_values), np.ones((2, 1))], axis=1)[others.astype(int)]
+        sums, passed = np.zeros((len(relevant), plan.width + 1)), 0  # numerators and, last, the normaliser
+        for before, index in position_runs(plan):
+            if not isinstance(head.rest_logits, np.ndarray):
+                sums = repeated_sum(sums, keep(rest[:, :1] * shared), before, accumulation)
+            else:
+                for mass in rest[:, passed : passed + before].T:
+                    sums = keep(sums + keep(mass[:, None] * shared))
+            passed += before
+            if index is not None:
+                sums = keep(sums + keep(focus[:, index, None] * table[index][symbols[:, index]]))
+        sums = keep(sums + keep(cls * np.append(storage.round(head.own_values), 1.0)))
         hidden = keep(hidden + keep(sums[:, :-1] / sums[:, -1:]))
     hidden = np.maximum(hidden, 0.0)
     output = np.zeros(len(relevant))
     for weight, column in zip(storage.round(plan.readout), hidden.T, strict=True):
         output = keep(output + keep(weight * column))
     return np.asarray(output)
-
-
-def _running_sums(
-    plan: Plan,
-    head: HeadPlan,
-    relevant: np.ndarray,
-    others: np.ndarray,
-    storage: NumberFormat,
-    accumulation: NumberFormat,
-) -> np.ndarray:
-    """Numerators and, last, the normaliser: shape (n, k + 1)."""
-    keep = accumulation.round
-    symbols = relevant.astype(int)
-    focus = storage.round(head.symbol_focus)[np.arange(symbols.shape[1]), symbols]  # (n, s): what each input shows
-    rest = storage.round(np.ravel(np.asarray(head.rest_logits)))
-    fixed = rest if plan.context > plan.function.sparsity else rest[:0]  # one logit may be stored for no position
-    top = np.maximum(focus.max(axis=1, initial=0.0), fixed.max(initial=0.0))[:, None]
-    focus, rest, cls = (keep(np.exp(keep(logit - top))) for logit in (focus, rest[None], np.zeros((1, 1))))
-    table = np.concatenate([storage.round(head.values), np.ones((symbols.shape[1], 2, 1))], axis=2)
-    shared = np.concatenate([storage.round(head.rest_values), np.ones((2, 1))], axis=1)[others.astype(int)]
-    own = np.append(storage.round(head.own_values), 1.0)
-    each = isinstance(head.rest_logits, np.ndarray)
-    sums, seen = np.zeros((len(relevant), plan.width + 1)), 0
-    for before, index in position_runs(plan):
-        if not each:
-            sums = repeated_sum(sums, keep(rest[:, :1] * shared), before, accumulation)
-        else:
-            for mass in rest[:, seen : seen + before].T:
-                sums = keep(sums + keep(mass[:, None] * shared))
-        seen += before
-        if index is not None:
-            sums = keep(sums + keep(focus[:, index, None] * table[index][symbols[:, index]]))
-    return keep(sums + keep(cls * own))
 
 
 def position_runs(plan: Plan) -> Runs:
@@ -275,21 +249,15 @@ def repeated_sum(start: np.ndarray, term: np.ndarray, times: int, kind: NumberFo
         left[active & (step == 0)] = 0
         step = np.where(np.isfinite(step), step, 0.0)  # the next step leaves the format's range
         inside = active & (step != 0) & (np.frexp(moved)[1] == np.frexp(total)[1])  # the plain step crossed no power
-        room = np.where(inside, _steps_inside(moved, np.where(inside, step, 1.0)), 0)
-        jump = np.minimum(left, room)
+        # the steps that surely stay between the powers of two around the sum, ends left out
+        exponent, size = np.frexp(moved)[1], np.abs(np.where(inside, step, 1.0))
+        away = np.sign(moved) == np.sign(step)
+        room = np.where(away, np.ldexp(1.0, exponent) - np.abs(moved), np.abs(moved) - np.ldexp(0.5, exponent))
+        steps = np.clip(np.floor(np.where(moved == 0, 0.0, room / size)) - 2, 0, 2**62).astype(np.int64)
+        jump = np.where(inside, np.minimum(left, steps), 0)
         total = moved + jump * step  # exact: all of it lies on one grid
         left -= jump
     return total
-
-
-def _steps_inside(start: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Count the steps that surely stay between the powers of two around the start, ends left out."""
-    _, exponent = np.frexp(start)
-    outer, inner = np.ldexp(1.0, exponent), np.ldexp(0.5, exponent)
-    away = np.sign(start) == np.sign(step)
-    room = np.where(away, outer - np.abs(start), np.abs(start) - inner)
-    steps = np.floor(np.where(start == 0, 0.0, room / np.abs(step))) - 2
-    return np.asarray(np.clip(steps, 0, 2**62).astype(np.int64))
 
 
 ORDER = "a running sum in the order of positions, [CLS] last"
