@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keyhole.bounds.softmax import pooled_move, smoothness, softmax_move
+from keyhole.bounds.softmax import smoothness, softmax_move
 from keyhole.errors import AssumptionError
 
 scores = arrays(np.float64, st.integers(2, 12), elements=st.floats(-30, 30))
@@ -40,14 +40,14 @@ def test_pooled_tokens_move_by_half_the_drift_times_their_diameter(a, size, data
     tokens = data.draw(arrays(np.float64, (len(a), 3), elements=st.floats(-1, 1)))
     diameter = max(np.linalg.norm(x - y) for x in tokens for y in tokens)
     moved = np.linalg.norm((softmax(a + delta) - softmax(a)) @ tokens)
-    assert moved <= pooled_move(float(np.abs(delta).max()), float(diameter)) + 1e-12
+    assert moved <= diameter / 2 * softmax_move(float(np.abs(delta).max())) + 1e-12
 
 
 def test_two_tokens_attain_the_pooled_bound():
     """Equality for two tokens at distance D."""
     a, tokens = np.array([0.4, -0.4]), np.array([[0.0, 0.0], [3.0, 4.0]])
     moved = np.linalg.norm((softmax(a) - softmax(-a)) @ tokens)
-    assert moved == pytest.approx(pooled_move(0.8, 5.0), rel=1e-12)
+    assert moved == pytest.approx(5.0 / 2 * softmax_move(0.8), rel=1e-12)
 
 
 @pytest.mark.parametrize(("change", "value"), [(0.1, 0.0999167), (0.5, 0.4898373), (1.0, 0.9242343), (2.0, 1.5231883)])

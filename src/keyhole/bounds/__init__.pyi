@@ -21,7 +21,6 @@ from keyhole.bounds.theorems.risk import Loss as Loss
 from keyhole.bounds.theorems.risk import margin_loss as margin_loss
 from keyhole.bounds.theorems.rival_bounds import Rival as Rival
 from keyhole.bounds.theorems.rival_bounds import rivals as rivals
-from keyhole.bounds.theorems.tabulated import tabulated_floor as tabulated_floor
 from keyhole.bounds.theorems.trained_layer import layer_guarantee as layer_guarantee
 from keyhole.bounds.theorems.trained_layer import tabulated_profile as tabulated_profile
 from keyhole.bounds.validate import Real as Real

@@ -45,11 +45,6 @@ def _pattern(s: int) -> float:
     return sqrt((1 + (s - 1) ** 2) / s)
 
 
-def _levels(s: int, level: int) -> float:
-    """‖lin(j)‖: 1 − j/s on the ones, −j/s on the zeros."""
-    return sqrt(s * ((1 - level / s) ** 2 + (level / s) ** 2))
-
-
 def _top_eigenvalue(a: float, b: float, c: float) -> float:
     """Largest eigenvalue of the symmetric matrix ((a, b), (b, c))."""
     return (a + c) / 2 + sqrt(((a - c) / 2) ** 2 + b * b)
@@ -69,7 +64,8 @@ def _units(target: str, s: int) -> tuple[float, float, list[float], list[float],
     if target == "junta":
         count, spectral = 2**s, 2 ** (s / 2) * max(1 / sqrt(2), abs(s - 2) / sqrt(2 * s))
         return spectral, sqrt(count) * _pattern(s), [_pattern(s)] * count, [peak] * count, [1.0] * count
-    columns = [constant, *(_levels(s, j) for j in steps)]
+    # ‖lin(j)‖: 1 − j/s on the ones, −j/s on the zeros
+    columns = [constant, *(sqrt(s * ((1 - j / s) ** 2 + (j / s) ** 2)) for j in steps)]
     peaks = [1 / s, *(max(1 - j / s, j / s) for j in steps)]
     # const = (1, 1)/s and lin(j) = (−j/s, 1 − j/s) on (zeros, ones), repeated over s positions
     zeros, ones = [1 / s, *(-j / s for j in steps)], [1 / s, *(1 - j / s for j in steps)]

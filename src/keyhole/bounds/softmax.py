@@ -23,21 +23,6 @@ def softmax_move(score_change: Real) -> float:
     return 2 * tanh(score_change / 2)
 
 
-def pooled_move(score_change: Real, diameter: Real) -> float:
-    """Largest move of the attention average of tokens that lie within `diameter` of each other.
-
-    Statement  ‖Σ_t (p_t − p'_t) x_t‖₂ ≤ D tanh(‖u − u'‖∞ / 2) for p = softmax(u), p' = softmax(u').
-    Proof      p − p' is its total variation times a difference of two probability vectors, and two
-               averages of tokens are at most D apart; total variation is half of `softmax_move`.
-    Equality   Two tokens at distance D, scores as in `softmax_move`.
-    Source     Ours (Lemma S).
-
-    >>> pooled_move(0.0, 2.0)
-    0.0
-    """
-    return norm("the token diameter", diameter) * softmax_move(score_change) / 2
-
-
 def smoothness(constant: float | None, normaliser: str) -> float:
     """The ℓ∞→ℓ1 constant of a normaliser, refused when it has none that is free of T.
 

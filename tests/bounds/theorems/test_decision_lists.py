@@ -316,7 +316,7 @@ def test_the_best_list_is_found():
 @pytest.mark.parametrize("case", complexity.CASES, ids=str)
 def test_truth_is_below_the_bound(case, monkeypatch):
     """The mean supremum of the correlation with signs, exact over all lists or found over heads, is below the bound."""
-    monkeypatch.setattr(theorem_l, "HEADS", 300)
+    monkeypatch.setattr(complexity, "HEADS", 300)
     found = complexity.ratio_of(case, draws=60, rng=np.random.default_rng(1))
     assert found.high < 1
     assert case.spread is not None or found.low > 0.15  # an exact supremum that vanishes would test nothing

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
-from math import ceil, exp, floor, log, sqrt
+from math import exp, floor, log, sqrt
 
 import numpy as np
 import pytest
@@ -12,17 +12,12 @@ from hypothesis import strategies as st
 from keyhole.bounds import LISTS, PATH, PRODUCT_LISTS, TABULATED, guarantee, tabulated_profile
 from keyhole.bounds.construction_norms import pair_construction
 from keyhole.bounds.theorems.tabulated import (
-    compiled_path_inf,
     contraction_price,
-    joined_samples,
     log_one_position_functions,
-    observed_normaliser_gap,
     one_position_rate,
     series_price,
     spread_price,
     tabulated_complexity,
-    tabulated_floor,
-    tabulated_log_size,
 )
 from keyhole.errors import AssumptionError
 
@@ -74,8 +69,6 @@ def test_path_norms_of_the_constructions():
     for T in (10, 1000):
         found = [pair_construction(t, T, 3).path_inf for t in ("and", "signed-and", "junta", "parity")]
         assert found == pytest.approx([4, 10, 32, 46])
-    assert compiled_path_inf(3, 0.5) == 32
-    assert compiled_path_inf(3, 0.5, symmetric=True) == 72
 
 
 @pytest.mark.slow
@@ -141,23 +134,6 @@ def test_a_small_class_exhaustively():
     assert simulated <= spread_price(R, rate) * rate
 
 
-@pytest.mark.parametrize("R", [0.0, 1.0, 2.0])
-def test_the_floor_is_reached(R):
-    """Proposition W: the construction's mean supremum is at least ½√(k/(2m)), and below the upper bound's cap."""
-    rng = np.random.default_rng(4)
-    k = 1 + floor(exp(R))
-    each = 25
-    m = k * each
-    lone, rest = exp(R), k - 1  # the string with its 1 at t: one factor e^R against k − 1 ones
-    u = lone / (lone + rest)
-    assert u >= 0.5
-    signs = rng.choice([-1.0, 1.0], size=(4000, k, each))
-    supremum = (np.abs(signs.sum(2)) * u).sum(1) / m
-    spread = supremum.std() / sqrt(4000)
-    assert supremum.mean() >= tabulated_floor(R, m, k) - 3 * spread
-    assert tabulated_floor(R, m, k) == pytest.approx(0.5 * sqrt(k / (2 * m)))
-
-
 @settings(max_examples=8)
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1))
 def test_sampled_heads_cover(seed, R):
@@ -171,7 +147,8 @@ def test_sampled_heads_cover(seed, R):
     weight = share * r[np.arange(T), bits]
     head = (weight * v[np.arange(T), bits]).sum(1) / weight.sum(1)
     K = floor(10 * exp(R) * log(3 * m) / accuracy**2) + 1
-    assert K * log(16 * T) <= tabulated_log_size(R, m, T, accuracy) * (1 + 1 / K)  # 11 pays for the rounding of 10
+    size = 11 * exp(R) * log(3 * m) * log(16 * T) / accuracy**2
+    assert K * log(16 * T) <= size * (1 + 1 / K)  # 11 pays for the rounding of 10
     low = exp(-R)
     for _ in range(20):
         t = rng.choice(T, size=K, p=share)
@@ -184,11 +161,6 @@ def test_sampled_heads_cover(seed, R):
         if error <= accuracy:
             return
     pytest.fail("twenty draws, none within the accuracy")
-
-
-def test_the_cover_in_numbers():
-    """11 e^R ln(3m) ln(4^A T)/ε², written out once."""
-    assert tabulated_log_size(1.0, 100, 50, 0.5) == pytest.approx(11 * exp(1) * log(300) * log(16 * 50) / 0.25)
 
 
 def test_growth_is_exactly_the_root_of_log_t():
@@ -245,55 +217,11 @@ def test_one_sample_attains_the_bound_without_units():
         assert route.complexity(profile, 1).value == pytest.approx(3.0)
 
 
-def test_the_observed_normaliser():
-    """Corollary Z written out at one point: z ≥ 0.3, so ζ = 1/8 and i = 3."""
-    m, heads, rate = 1e8, 2, one_position_rate(100, 1e8)
-    zeta, i = 1 / 8, 3
-    expected = (2 / 0.5) * 2 * 1.5 * 4 * (2.9143 / zeta) * rate + heads * rate / zeta
-    expected += (heads + 1) * sqrt(log(2 * i * (i + 1) / 0.01) / (2 * m))
-    found = observed_normaliser_gap(
-        path_inf=4, smallest=0.3, heads=heads, context=100, samples=m, delta=0.01, margin=0.5, lipschitz=1.5
-    )
-    assert found == pytest.approx(expected)
-
-
-@given(st.floats(0.001, 1))
-def test_the_scale_of_the_observed_normaliser_is_the_largest_that_fits(smallest):
-    """2ζ ≤ the smallest normaliser < 4ζ, unless ζ = ½: the value halves or stays when z doubles."""
-    i = max(1, ceil(-np.log2(smallest / 2) - 1e-12))
-    assert 2 * 2.0**-i <= smallest * (1 + 1e-9)
-    gaps = [
-        observed_normaliser_gap(path_inf=1, smallest=z, heads=1, context=9, samples=1e9, delta=0.01)
-        for z in (smallest, 2.0 ** (1 - i))
-    ]
-    assert gaps[0] == gaps[1]
-
-
-@pytest.mark.parametrize(("T", "m"), [(100, 4.5e6), (1000, 6.4e6), (10_000, 8.4e6)])
-def test_the_joined_claim(T, m):
-    """(T6) at ε = .1, δ = .01, γ = .01, s = 3, to the printed digit."""
-    assert float(f"{joined_samples(T, 3, error=0.1, delta=0.01):.2g}") == m
-
-
-def test_the_joined_claim_is_rule_3_with_theorem_t():
-    """At that sample size, 2·2P r_m + √(ln(1/δ)/(2m)) equals the error, and symmetric targets cost 4s²."""
-    m = joined_samples(100, 4, error=0.07, delta=0.02, leak=0.25)
-    gap = 4 * 16 * 3 / 0.75 * one_position_rate(100, m) + sqrt(log(50) / (2 * m))
-    assert gap == pytest.approx(0.07)
-    assert compiled_path_inf(4, 0.25, symmetric=True) == pytest.approx(64 / 0.75)
-
-
 def test_refusals():
-    """Missing tables, a context too short for the floor, an accuracy too coarse for the cover."""
+    """Missing tables, another normaliser, no token but the constant ones."""
     profile = pair_construction("and", 100, 3)
     with pytest.raises(AssumptionError, match="has no path_inf and spread"):
         tabulated_complexity(replace(profile, path_inf=None, spread=None), 10)
-    with pytest.raises(AssumptionError, match="at least 1 \\+ ⌊e\\^R⌋ = 8"):
-        tabulated_floor(2.0, 10, 7)
-    with pytest.raises(AssumptionError, match="ε ≤ 1"):
-        tabulated_log_size(0.0, 10, 10, 1.5)
-    with pytest.raises(AssumptionError, match="0 < γ < 1"):
-        compiled_path_inf(3, 1.0)
     with pytest.raises(AssumptionError, match="this profile has sparsemax"):
         tabulated_complexity(replace(profile, normaliser="sparsemax"), 10)
     with pytest.raises(AssumptionError, match="\\[CLS\\] included"):

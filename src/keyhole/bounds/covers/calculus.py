@@ -55,8 +55,18 @@ class Cover:
 
     @property
     def capacity(self) -> float:
-        """C of Rule 1, so that log N(ε) ≤ C/ε²."""
-        return combined(self.terms)
+        """The C of Rule 1, each part of a sum of errors being given the accuracy that suits it best.
+
+        Statement  Parts with cost A_j²Λ_j/ε_j² and total error Σ c_j ε_j = ε have log N ≤ C/ε² with
+                   C = (Σ_j (c_j A_j √Λ_j)^{2/3})³.
+        Proof      Lagrange: the best split has ε_j ∝ (A_j²Λ_j/c_j)^{1/3}; put it in.
+        Equality   For that split; every other split costs more.
+        Source     Ours (Rule 1).
+
+        >>> round((plain(1, 1, 1) + plain(2, 1, 1) + plain(1, 3, 4)).capacity, 6)
+        204.266569
+        """
+        return float(sum([term.root for term in self.terms]) ** 3)
 
     def split(self, accuracy: Real) -> tuple[float, ...]:
         """The accuracy each term is given, so that Σ c_j ε_j = ε at least cost."""
@@ -86,22 +96,6 @@ class Cover:
             for term, root in zip(self.terms, roots, strict=True)
         ]
         return Step("capacity C", total**3 if any(roots) else 0.0, RULE_1, (), tuple(parts))
-
-
-def combined(terms: Iterable[Term]) -> float:
-    """The capacity of a sum of errors, each part given the accuracy that suits it best.
-
-    Statement  Parts with cost A_j²Λ_j/ε_j² and total error Σ c_j ε_j = ε have log N ≤ C/ε² with
-               C = (Σ_j (c_j A_j √Λ_j)^{2/3})³.
-    Proof      Lagrange: the best split has ε_j ∝ (A_j²Λ_j/c_j)^{1/3}; put it in.
-    Equality   For that split; every other split costs more.
-    Source     Ours (Rule 1).
-
-    >>> from keyhole.bounds.covers.calculus import Cover, plain
-    >>> round((plain(1, 1, 1) + plain(2, 1, 1) + plain(1, 3, 4)).capacity, 6)
-    204.266569
-    """
-    return float(sum([term.root for term in terms]) ** 3)
 
 
 def plain(weight: Real, scale: Real, nats: Real, name: str = "a part") -> Cover:

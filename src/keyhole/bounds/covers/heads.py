@@ -39,7 +39,14 @@ def attention_cover(
 
 
 def pooling_radius(profile: NormProfile) -> float:
-    """The factor of a change of the mixture: B_X, or half the token diameter where that is smaller."""
+    """The factor of a change of the mixture: B_X, or half the token diameter where that is smaller.
+
+    Statement  ‖Σ_t (p_t − p'_t) x_t‖₂ ≤ (D/2) ‖p − p'‖₁ for tokens within D of each other.
+    Proof      p − p' is half its ℓ1 norm times a difference of two probability vectors, and two averages of tokens
+               are at most D apart.
+    Equality   Two tokens at distance D.
+    Source     Ours (Lemma S).
+    """
     radius = norm("B_X", profile.token_radius)
     if profile.token_diameter is None:
         return radius

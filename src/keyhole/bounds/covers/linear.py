@@ -17,11 +17,6 @@ LEMMA_E = Lemma("Lemma E", "log N ≤ (‖M‖_F B_X B_Z/ε)² log(2N+1)")
 ROUNDING = 1e-12  # a whole number computed with rounding errors must not be taken for the next one
 
 
-def scalar_steps(weight_norm: float, radius: float, accuracy: float) -> int:
-    """Fewest corrections that always suffice in Lemma A: ⌈a²b²/ε²⌉ − 1."""
-    return max(0, ceil((weight_norm * radius / accuracy) ** 2 - ROUNDING) - 1)
-
-
 def scalar_cover(weight_norm: Real, radius: Real, points: Real, name: str = "read-out") -> Cover:
     """Covers the scalar linear maps u ↦ ⟨w, u⟩, in any dimension, on N points at once.
 
@@ -46,7 +41,7 @@ def scalar_cover(weight_norm: Real, radius: Real, points: Real, name: str = "rea
                 a * b,
                 nats,
                 (("a", a), ("b", b), ("N", n)),
-                lambda accuracy: scalar_steps(a, b, accuracy) * nats,
+                lambda accuracy: max(0, ceil((a * b / accuracy) ** 2 - ROUNDING) - 1) * nats,
             ),
         )
     )

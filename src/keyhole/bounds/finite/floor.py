@@ -1,8 +1,8 @@
-"""How few samples can ever name a sparse function: the floor, and the size at which search succeeds."""
+"""What no learner and no head can do without: samples to name a sparse function, and logits to compute one."""
 
-from math import comb, exp, log, log2
+from math import comb, log, log2
 
-from keyhole.bounds.validate import subset_size
+from keyhole.bounds.validate import Real, positive, subset_size, whole
 from keyhole.errors import AssumptionError
 
 
@@ -39,38 +39,19 @@ def floor_slope(sparsity: int) -> float:
     return sparsity / log(2)
 
 
-def expected_rivals(context: int, sparsity: int, samples: int) -> float:
-    """Expected number of wrong s-ANDs that fit all samples, when bits are 1 with probability 2^(−1/s).
+def logit_range_floor(change: Real, context: int, output_lipschitz: Real, value_radius: Real) -> float:
+    """Least range of logits in a model whose output changes by μ under one flip: a trade-off with its norms.
 
-    Statement  Σ_{j<s} C(s, j) C(T−s, s−j) (2 p^{2s−j})^m with p = 2^{−1/s}.
-    Proof      Two ANDs that share j positions are both 1 with probability p^{2s−j}; each is 1 with
-               probability ½, so they agree with probability 2 p^{2s−j}. Sum over the rivals.
-    Equality   Always: it is an expectation.
-    Source     Ours; proved above.
+    Statement  2B ≥ log(μT / (4 Λ V)), Λ = ‖w‖‖W_C‖₂L the Lipschitz constant of what follows the head;
+               0 where that says nothing.
+    Proof      Let all logits lie in an interval of length ρ = 2B, and ō be the average of the other tokens. One
+               replaced token moves a head's output by o' − o = a'(v' − ō) − a(v − ō), a, a' ≤ e^ρ/T and ‖v − ō‖ ≤ 2V:
+               by at most 4 V e^ρ / T, which times Λ must reach μ.
+    Source     Ours; proved above: the logit-range floor. It does not say that logits are needed for exactness: large
+               read-outs do too.
 
-    >>> expected_rivals(6, 3, 1) > expected_rivals(6, 3, 2)
-    True
+    >>> round(logit_range_floor(1.0, 100, 6.0, 2 / 3), 6)
+    1.832581
     """
-    subset_size(context, sparsity)
-    p = 2 ** (-1 / max(1, sparsity))
-    return sum(
-        comb(sparsity, j) * comb(context - sparsity, sparsity - j) * exp(samples * log(2 * p ** (2 * sparsity - j)))
-        for j in range(sparsity)
-    )
-
-
-def first_moment_size(context: int, sparsity: int = 3) -> int:
-    """Samples at which the hidden AND is, more likely than not, the only AND that fits: enough, not a floor.
-
-    Statement  The smallest m with at most ½ expected wrong ANDs that fit m balanced samples.
-    Proof      Markov: the probability that some wrong AND fits is at most the expected number that do.
-    Source     Ours; proved above. A random consistent AND is right half of the time at fewer samples; the only
-               floor is `information_floor`.
-
-    >>> first_moment_size(100)
-    28
-    """
-    samples = 0
-    while expected_rivals(context, sparsity, samples) > 0.5:
-        samples += 1
-    return samples
+    outward = 4 * positive("Λ", output_lipschitz) * positive("V", value_radius)
+    return max(0.0, log(positive("the change", change) * whole("the context", context) / outward))

@@ -1,12 +1,12 @@
 """Theorem T: a head with a fixed query is a convex mixture of one-position functions, hence √(log T)."""
 
 from functools import lru_cache
-from math import ceil, exp, expm1, floor, inf, log, log2, sqrt, tanh
+from math import exp, expm1, inf, log, sqrt, tanh
 from typing import NamedTuple
 
 from keyhole.bounds.covers.heads import refuse_projection, single_layer
 from keyhole.bounds.derivation import STANDARD, Complexity, Inputs, Lemma, Step
-from keyhole.bounds.validate import Real, failure, norm, positive, sample_size, whole
+from keyhole.bounds.validate import Real, norm, sample_size, whole
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import NormProfile
 
@@ -201,98 +201,3 @@ def sign_factor(profile: NormProfile) -> float:
     Source     Textbook. Whether σ is odd is known before the data are; the signs of trained weights are not.
     """
     return 1.0 if profile.odd_units or profile.readout_nonnegative else 2.0
-
-
-def observed_normaliser_gap(
-    *, path_inf: Real, smallest: Real, heads: int, context: int, samples: Real, delta: Real,
-    margin: Real = 1.0, lipschitz: Real = 1.0,
-) -> float:  # fmt: skip
-    """Bounds the test error above the training ramp loss by the smallest normaliser seen, R not occurring.
-
-    Statement  If z_h ≥ 2ζ on every training input, ζ = 2^{−i}, then with probability ≥ 1 − δ, for all i,
-               P(yf ≤ 0) ≤ Ê ramp_γ + (2/γ)·2LP_∞(2.9143/ζ)r_m + H r_m/ζ + (H+1)√(ln(2i(i+1)/δ)/(2m)).
-    Proof      Replace z by max(z, ζ), which changes nothing on the sample; elsewhere some z_h < ζ, whose
-               probability Rule 3 bounds through the ramp from 2ζ to ζ. Peel over i.
-    Source     Ours (Corollary Z). One-sided.
-
-    >>> gap = observed_normaliser_gap(path_inf=4, smallest=0.5, heads=1, context=100, samples=1e8, delta=0.01)
-    >>> gap < 0.07
-    True
-    """
-    lowest = positive("the smallest normaliser", smallest)
-    i = max(1, ceil(1 - log2(min(lowest, 1.0)) - 1e-12))  # largest ζ = 2^{−i} with 2ζ ≤ smallest
-    zeta, m = 2.0**-i, sample_size(samples)
-    rate = one_position_rate(context, m)
-    cut = 2 * norm("L_σ", lipschitz) * norm("P_∞", path_inf) * (2.9143 / zeta) * rate
-    count = whole("the number of heads", heads)
-    chance = (count + 1) * sqrt(log(2 * i * (i + 1) / failure(delta)) / (2 * m))
-    return 2 / positive("the margin", margin) * cut + count * rate / zeta + chance
-
-
-def tabulated_log_size(spread: Real, samples: Real, context: int, accuracy: Real, symbols: int = 2) -> float:
-    """Covers the heads with a fixed query and values within ±1, on m points.
-
-    Statement  log N_∞(ε) ≤ 11 e^R ln(3m) ln(4^A T)/ε² for ε ≤ 1.
-    Proof      Draw K = ⌊10 e^R ln(3m)/ε²⌋ + 1 positions from π with random vertices of mean r and v;
-               Bernstein and Chernoff fail at one point with probability < 1/m, so some draw suits all.
-    Source     Ours (Lemma K). Theorem L reaches the order e^{R/2} too, without chaining.
-
-    >>> tabulated_log_size(0.0, 100, 10, 1.0) < tabulated_log_size(0.0, 100, 10, 0.5)
-    True
-    """
-    epsilon = positive("the accuracy", accuracy)
-    if epsilon > 1:
-        raise AssumptionError(f"This cover is stated for accuracies ε ≤ 1; got {epsilon}.")
-    nats = whole("the alphabet", symbols) * log(4) + log(whole("the context", context))
-    return 11 * exp(norm("the spread R", spread)) * log(3 * sample_size(samples)) * nats / epsilon**2
-
-
-def tabulated_floor(spread: Real, samples: Real, context: int) -> float:
-    """Some sample on which heads with a fixed query must have large complexity.
-
-    Statement  If T ≥ k = 1 + ⌊e^R⌋, some sample of m points has R_m(G) ≥ ½ √(k/(2m)).
-    Assumes    m a multiple of k.
-    Proof      k strings with a single 1 among k positions, π uniform on them, score gap R, value ±1 at the
-               1 and 0 elsewhere: |u| ≥ ½ with arbitrary signs, and E|Σ of m/k signs| ≥ √(m/(2k)).
-    Source     Ours (Proposition W): content-dependent scores cost at least of the order e^{R/2}.
-
-    >>> tabulated_floor(0.0, 100, 10)
-    0.05
-    """
-    k = 1 + floor(exp(norm("the spread R", spread)))
-    if whole("the context", context) < k:
-        raise AssumptionError(f"This floor needs a context of at least 1 + ⌊e^R⌋ = {k}; got {context}.")
-    return 0.5 * sqrt(k / (2 * sample_size(samples)))
-
-
-def compiled_path_inf(sparsity: int, leak: float = 0.01, *, symmetric: bool = False) -> float:
-    """P_∞ of an exact head for any ±1 table of s bits, or for a symmetric one; free of T.
-
-    Statement  2^s max(1, s−1)/(1−γ) for a table, at most 4s²/(1−γ) for a symmetric function.
-    Source     Ours (Construction A).
-
-    >>> compiled_path_inf(3, 0.5)
-    32.0
-    """
-    s = whole("the sparsity", sparsity)
-    if not 0 < leak < 1:
-        raise AssumptionError(f"The leak γ is the attention that misses, so 0 < γ < 1; got {leak}.")
-    return (4 * s * s if symmetric else 2**s * max(1, s - 1)) / (1 - leak)
-
-
-def joined_samples(
-    context: int, sparsity: int, *, error: Real, delta: Real, leak: float = 0.01, symmetric: bool = False
-) -> float:
-    """Samples from which a bounded attention layer learns any s-sparse function of T bits, by minimisation.
-
-    Statement  m ≥ (4P√(2 ln(2T+2)) + √(ln(1/δ)/2))²/ε² gives error ≤ ε with probability ≥ 1 − δ, under every
-               law of the bits, P = `compiled_path_inf`: 2^{O(s)} log T, poly(s) log T if symmetric.
-    Proof      With R = 0 and P_∞ ≤ P the class holds the target at margin 1; Theorem T and Rule 3, one side.
-    Source     Ours (Corollary J). About minimisers of the ramp loss, not about gradient descent.
-
-    >>> round(joined_samples(100, 3, error=0.1, delta=0.01) / 1e6, 1)
-    4.5
-    """
-    path = compiled_path_inf(sparsity, leak, symmetric=symmetric)
-    complexity = 4 * path * sqrt(2 * log_one_position_functions(context))
-    return ((complexity + sqrt(log(1 / failure(delta)) / 2)) / positive("the error", error)) ** 2

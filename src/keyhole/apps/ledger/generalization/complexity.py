@@ -8,7 +8,7 @@ is a bound from below.
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from math import exp, floor
+from math import exp, floor, sqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,7 +16,6 @@ import numpy as np
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.arrays import Float
 from keyhole.attention import Softmax
-from keyhole.bounds import tabulated_floor
 from keyhole.bounds.theorems import any_law_lists, literal_count, one_position_rate, product_law_lists
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, Figure
@@ -259,7 +258,22 @@ def floor_ratio(spread: float) -> float:
     """Return what a sample of one-hot inputs over 1 + ⌊e^R⌋ positions must have, over the bound for every sample."""
     context = 1 + floor(exp(spread))
     samples = REPEATS * context
-    return tabulated_floor(spread, samples, context) / any_law_lists(spread, literal_count(context), samples).value
+    return tabulated_floor(spread, samples) / any_law_lists(spread, literal_count(context), samples).value
+
+
+def tabulated_floor(spread: float, samples: int) -> float:
+    """Some sample on which heads with a fixed query must have large complexity.
+
+    Statement  If T ≥ k = 1 + ⌊e^R⌋, some sample of m points has R_m(G) ≥ ½ √(k/(2m)).
+    Assumes    m a multiple of k.
+    Proof      k strings with a single 1 among k positions, π uniform on them, score gap R, value ±1 at the
+               1 and 0 elsewhere: |u| ≥ ½ with arbitrary signs, and E|Σ of m/k signs| ≥ √(m/(2k)).
+    Source     Ours (Proposition W): content-dependent scores cost at least of the order e^{R/2}.
+
+    >>> tabulated_floor(0.0, 100)
+    0.05
+    """
+    return 0.5 * sqrt((1 + floor(exp(spread))) / (2 * samples))
 
 
 def symbol_law(case: Case) -> np.ndarray:

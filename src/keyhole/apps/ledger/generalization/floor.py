@@ -1,14 +1,14 @@
 """How few samples name three hidden positions: the floor no learner passes, and where search succeeds?"""
 
 from itertools import combinations
-from math import comb
+from math import comb, exp, log
 from typing import Any
 
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.verdict import verdict_of
-from keyhole.bounds.finite import clopper_pearson, first_moment_size, information_floor
+from keyhole.bounds.finite import clopper_pearson, information_floor
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, line_figure
 from keyhole.papers import EDELMAN_2022
@@ -85,6 +85,42 @@ def measure(scale: Scale, seed: int) -> Outcome:
             ),
         ),
     )
+
+
+def expected_rivals(context: int, sparsity: int, samples: int) -> float:
+    """Expected number of wrong s-ANDs that fit all samples, when bits are 1 with probability 2^(−1/s).
+
+    Statement  Σ_{j<s} C(s, j) C(T−s, s−j) (2 p^{2s−j})^m with p = 2^{−1/s}.
+    Proof      Two ANDs that share j positions are both 1 with probability p^{2s−j}; each is 1 with
+               probability ½, so they agree with probability 2 p^{2s−j}. Sum over the rivals.
+    Equality   Always: it is an expectation.
+    Source     Ours; proved above.
+
+    >>> expected_rivals(6, 3, 1) > expected_rivals(6, 3, 2)
+    True
+    """
+    p = 2 ** (-1 / max(1, sparsity))
+    return sum(
+        comb(sparsity, j) * comb(context - sparsity, sparsity - j) * exp(samples * log(2 * p ** (2 * sparsity - j)))
+        for j in range(sparsity)
+    )
+
+
+def first_moment_size(context: int, sparsity: int = 3) -> int:
+    """Samples at which the hidden AND is, more likely than not, the only AND that fits: enough, not a floor.
+
+    Statement  The smallest m with at most ½ expected wrong ANDs that fit m balanced samples.
+    Proof      Markov: the probability that some wrong AND fits is at most the expected number that do.
+    Source     Ours; proved above. A random consistent AND is right half of the time at fewer samples; the only
+               floor is `information_floor`.
+
+    >>> first_moment_size(100)
+    28
+    """
+    samples = 0
+    while expected_rivals(context, sparsity, samples) > 0.5:
+        samples += 1
+    return samples
 
 
 def count_consistent(rng: np.random.Generator, context: int, samples: int) -> int:

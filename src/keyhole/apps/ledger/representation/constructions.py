@@ -1,6 +1,6 @@
 """Exact weights: what sharp attention buys, and what any function and any symmetric one cost."""
 
-from math import log
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,6 @@ import numpy as np
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.boolean import SparseFunction, conjunction, majority, parity, random_junta
 from keyhole.bounds.finite import logit_range_floor
-from keyhole.bounds.theorems import compiled_path_inf
 from keyhole.compiler import prove
 from keyhole.compiler.constructions import Plan, pair_plans
 from keyhole.decimals import at_least, at_most
@@ -137,6 +136,33 @@ def measure_norms(scale: Scale, seed: int) -> Outcome:
 def find_plan(function: SparseFunction, context: int, gamma: float, target: str) -> Plan:
     """The plan of one target of Construction A."""
     return next(plan for plan in pair_plans(function, context, gamma, "signs") if plan.construction == target)
+
+
+def compiled_path_inf(sparsity: int, leak: float, *, symmetric: bool = False) -> float:
+    """P_∞ of an exact head for any ±1 table of s bits, or for a symmetric one; free of T.
+
+    Statement  2^s max(1, s−1)/(1−γ) for a table, at most 4s²/(1−γ) for a symmetric function.
+    Source     Ours (Construction A).
+
+    >>> compiled_path_inf(3, 0.5)
+    32.0
+    """
+    return (4 * sparsity**2 if symmetric else 2**sparsity * max(1, sparsity - 1)) / (1 - leak)
+
+
+def joined_samples(context: int, sparsity: int, *, error: float, delta: float, leak: float) -> float:
+    """Samples from which a bounded attention layer learns any s-sparse function of T bits, by minimisation.
+
+    Statement  m ≥ (4P√(2 ln(2T+2)) + √(ln(1/δ)/2))²/ε² gives error ≤ ε with probability ≥ 1 − δ, under every
+               law of the bits, P = `compiled_path_inf`: 2^{O(s)} log T.
+    Proof      With R = 0 and P_∞ ≤ P the class holds the target at margin 1; Theorem T and Rule 3, one side.
+    Source     Ours (Corollary J). About minimisers of the ramp loss, not about gradient descent.
+
+    >>> round(joined_samples(100, 3, error=0.1, delta=0.01, leak=0.01) / 1e6, 1)
+    4.5
+    """
+    complexity = 4 * compiled_path_inf(sparsity, leak) * sqrt(2 * log(2 * context + 2))
+    return ((complexity + sqrt(log(1 / delta) / 2)) / error) ** 2
 
 
 def places(s: int, rng: np.random.Generator) -> tuple[int, ...]:

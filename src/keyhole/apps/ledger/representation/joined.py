@@ -3,10 +3,10 @@
 from math import ceil, log, sqrt
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.representation.constructions import find_plan
+from keyhole.apps.ledger.representation.constructions import compiled_path_inf, find_plan, joined_samples
 from keyhole.boolean import read_function
 from keyhole.bounds.finite import information_floor, junta_nats, samples_for_error
-from keyhole.bounds.theorems import compiled_path_inf, joined_samples, one_position_rate
+from keyhole.bounds.theorems import one_position_rate
 from keyhole.compiler import prove
 from keyhole.decimals import at_least
 from keyhole.figure import Axis, line_figure
