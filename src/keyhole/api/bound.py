@@ -59,7 +59,6 @@ class Bound(Result):
     """The guarantees of all theorems that apply, the smallest first; refusals with their reasons, rivals, growth."""
 
     schema: ClassVar[str] = "bound/1"
-    has_figure: ClassVar[bool] = True
     properties: ClassVar[tuple[str, ...]] = ("best", "vacuous", "summary", "samples_for_gap")
 
     source: str  # whose norms they are

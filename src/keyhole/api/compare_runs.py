@@ -74,7 +74,7 @@ class RunComparison(Result):
             (
                 cell.task,
                 cell.learner,
-                str(cell.context),
+                cell.context,
                 "fresh" if cell.samples is None else str(cell.samples),
                 "{} of {}".format(*cell.first),
                 "{} of {}".format(*cell.second),

@@ -34,7 +34,6 @@ class Compiled(compiled.Compiled, Result):
     """Weights that compute a function, with their certificate."""
 
     schema: ClassVar[str] = "compile/1"
-    has_figure: ClassVar[bool] = True
     endings: ClassVar[tuple[str, ...]] = (".safetensors", ".py")  # of the weights
 
     def lines(self, show: Show) -> None:

@@ -57,7 +57,6 @@ class Description(Result):
     """Exact facts about a function, and what the theory says of it."""
 
     schema: ClassVar[str] = "describe/1"
-    has_figure: ClassVar[bool] = True
 
     formula: str
     positions: tuple[int, ...]

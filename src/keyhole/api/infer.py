@@ -70,7 +70,6 @@ class Inference(Result):
     """Kinds of attention beside the exact posterior mean, on the same contexts."""
 
     schema: ClassVar[str] = "infer/1"
-    has_figure: ClassVar[bool] = True
 
     model: str
     repeats: int

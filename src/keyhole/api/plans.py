@@ -29,7 +29,6 @@ class PlanResult(Result):
     """The answer of each sweep of a plan so far, and which contexts are not finished."""
 
     schema: ClassVar[str] = "plan/1"
-    has_figure: ClassVar[bool] = True
     properties: ClassVar[tuple[str, ...]] = ("title", "hash", "plan", "summary", "unfinished")
 
     answers: Mapping[str, SampleComplexity]

@@ -50,7 +50,6 @@ class ClaimProof(Result):
 
     schema: ClassVar[str] = "prove-claim/1"
     properties: ClassVar[tuple[str, ...]] = ("summary",)
-    has_figure: ClassVar[bool] = True
 
     source: str
     claim: str

@@ -19,7 +19,6 @@ class Result:
 
     schema: ClassVar[str]  # name and version of the record, such as "compile/1"
     properties: ClassVar[tuple[str, ...]] = ()
-    has_figure: ClassVar[bool] = False
     endings: ClassVar[tuple[str, ...]] = ()  # endings of what `save` writes besides; "" stands for a folder
 
     def lines(self, show: Show) -> None:
@@ -46,7 +45,7 @@ class Result:
 
     def text(self, width: int = COLUMNS, *, verbose: bool = False, styled: bool = False) -> str:
         """Return the answer as it is printed."""
-        return to_text(self._said(verbose=verbose), width, styled=styled)
+        return to_text(self._shown(verbose=verbose), width, styled=styled)
 
     def __str__(self) -> str:
         return self.text()
@@ -57,9 +56,9 @@ class Result:
     def _repr_html_(self) -> str:
         from keyhole.show.html import to_html
 
-        return to_html(self._said())
+        return to_html(self._shown())
 
-    def _said(self, *, verbose: bool = False) -> Show:
+    def _shown(self, *, verbose: bool = False) -> Show:
         show = Show(verbose=verbose)
         self.lines(show)
         return show
@@ -72,7 +71,7 @@ class Result:
         path = Path(path)
         self.require_ending(path)
         ending = path.suffix.lower()
-        if self.has_figure:
+        if type(self).figure is not Result.figure:
             from keyhole.show.site import FORMATS, save_figure
 
             if ending in FORMATS:
@@ -84,7 +83,7 @@ class Result:
         else:
             from keyhole.show.html import to_html
 
-            text = f"<!doctype html><meta charset='utf-8'><title>keyhole</title>{to_html(self._said(verbose=True))}"
+            text = f"<!doctype html><meta charset='utf-8'><title>keyhole</title>{to_html(self._shown(verbose=True))}"
         return write_file(path, f"{text}\n".encode())
 
     @classmethod
@@ -93,7 +92,7 @@ class Result:
         if path is None:
             return
         written = [".json", ".txt", ".html", *cls.endings]
-        if cls.has_figure:
+        if cls.figure is not Result.figure:
             from keyhole.show.site import FORMATS
 
             written = list(dict.fromkeys([*written, *FORMATS]))

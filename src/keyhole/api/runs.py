@@ -69,7 +69,6 @@ class RunInFull(Result, RunSummary):
     """One finished run in full, and the file of its weights if they were kept."""
 
     schema: ClassVar[str] = "run/1"
-    has_figure: ClassVar[bool] = True
 
     configuration: Mapping[str, Any]
     result: RunResult

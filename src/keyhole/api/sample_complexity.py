@@ -19,6 +19,8 @@ from keyhole.sweeps.laws import FittedLaw, LawVerdict, learners_figure, steps_fi
 from keyhole.sweeps.plans import Plan, write_plan
 from keyhole.sweeps.thresholds import Attempt, Sweep, Tally, Threshold
 
+HEADS = ("T", "m*", "floor", "runs", "not fitted")
+ONLINE = ("T", "runs", "successes", "median steps", "samples")
 NOTES = (
     "floor: with fewer samples no learner succeeds as often; the intervals do not use it",
     "not fitted: share of runs that failed and did not even fit their training set",
@@ -63,7 +65,6 @@ class SampleComplexity(Result):
     """m* at each context with its interval, the floor below it, and the runs it comes from."""
 
     schema: ClassVar[str] = "learn/1"
-    has_figure: ClassVar[bool] = True
     endings: ClassVar[tuple[str, ...]] = (".toml", "")
     properties: ClassVar[tuple[str, ...]] = (
         "certified", "certificates_delta", "certificates_wrong", "runs", "made", "seconds", "plan_hash",
@@ -149,10 +150,11 @@ class SampleComplexity(Result):
         goal = f"success: {success}" if self.online else f"m* where {100 * self.quantile:g} % of runs get {success}"
         show.line(f"{self.what} by {', '.join(each.by for each in every)}: {goal}")
         for online, rows in ((True, _online_rows), (False, threshold_rows)):
-            group = [each for each in every if each.online == online]
             heads = ONLINE if online else (*HEADS[:2], f"{100 * self.confidence:g} % interval", *HEADS[2:])
-            named = {"learner": "<"} if len(every) > 1 else {}
-            entries = [((each.by,) if named else ()) + row for each in group for row in rows(each)]
+            named = {"learner": "<"} if self.beside else {}
+            entries = [
+                ((each.by,) if named else ()) + row for each in every if each.online == online for row in rows(each)
+            ]
             if entries:
                 show.table({**named, **dict.fromkeys(heads, ">")}, entries)
         for each in every:
@@ -163,18 +165,11 @@ class SampleComplexity(Result):
             show.line("Growth: laws are compared from four contexts on, three of them bounded on both sides.")
         for other in self.beside:
             _say_better(self, other, show)
-        if certificates := self.certificates:
-            statuses = [each.status for each in certificates]
-            show.line(
-                f"Of {counted(len(certificates), 'successful run')} {sum(each.clean for each in certificates)} made no "
-                f"error on 100,000 fresh inputs; {statuses.count('PROVED')} proved equal to the function read off, "
-                f"{statuses.count('COUNTEREXAMPLE')} refuted."
-            )
-        show.line(f"{counted(self.runs, 'run')} ({self.made:,} new) in {self.seconds:.1f} s")
-        if show.verbose:
-            for each in every:
-                _say_more(each, show)
+        if self.certificates:
             _say_certificates(self, show)
+        show.line(f"{counted(self.runs, 'run')} ({self.made:,} new) in {self.seconds:.1f} s")
+        for each in every if show.verbose else ():
+            _say_more(each, show)
 
     def figures(self) -> dict[str, Figure]:
         """Draw all that can be drawn, by name, the chief figure first."""
@@ -217,43 +212,27 @@ class SampleComplexity(Result):
         return path
 
 
-HEADS = ("T", "m*", "floor", "runs", "not fitted")
-ONLINE = ("T", "runs", "successes", "median steps", "samples")
-
-
-def threshold_rows(answer: SampleComplexity) -> list[tuple[str, ...]]:
+def threshold_rows(answer: SampleComplexity) -> list[tuple[object, ...]]:
     """Return the entries of m*: sizes that were tried are whole, estimates have decimals of their own."""
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for each in answer.thresholds:
         numbers = [number for number in (each.m, each.low, each.high) if number is not None]
         whole = all(abs(number - round(number)) < 1e-9 for number in numbers)
         digits = 0 if whole else max(0, 3 - floor(log10(numbers[0])))
+        m, low, high = (None if end is None else f"{end:.{digits}f}" for end in (each.m, each.low, each.high))
         tried = f"> {each.largest}" if each.censored == "above" else f"< {each.smallest}"
-        low, high = (None if end is None else f"{end:.{digits}f}" for end in (each.low, each.high))
-        rows.append(
-            (
-                str(each.context),
-                tried if each.m is None else f"{each.m:.{digits}f}",
-                _interval(low, high),
-                "–" if each.floor is None else at_least(each.floor, places=1),
-                str(each.trials),
-                "–" if each.unfitted is None else percent(each.unfitted, 0),
-            )
-        )
+        least = None if each.floor is None else at_least(each.floor, places=1)
+        unfitted = None if each.unfitted is None else percent(each.unfitted, 0)
+        rows.append((each.context, m or tried, _interval(low, high), least, each.trials, unfitted))
     return rows
 
 
-def _online_rows(answer: SampleComplexity) -> list[tuple[str, ...]]:
-    return [
-        (
-            str(cell.context),
-            str(cell.trials),
-            str(cell.successes),
-            f"{cell.steps:,.0f}" if cell.successes else "–",
-            _fresh(answer, cell.steps) if cell.successes else "–",
-        )
-        for cell in answer.cells
-    ]
+def _online_rows(answer: SampleComplexity) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for cell in answer.cells:
+        steps = (f"{cell.steps:,.0f}", _fresh(answer, cell.steps)) if cell.successes else (None, None)
+        rows.append((cell.context, cell.trials, cell.successes, *steps))
+    return rows
 
 
 def _interval(low: str | None, high: str | None) -> str:
@@ -262,17 +241,17 @@ def _interval(low: str | None, high: str | None) -> str:
     return f"{low} to ∞" if high is None else f"{low} to {high}"
 
 
-def _fresh(answer: SampleComplexity, steps: float | None) -> str:
-    """The fresh samples that so many steps see, where the learner says how many a step takes."""
+def _fresh(answer: SampleComplexity, steps: float | None) -> str | None:
+    """Return the fresh samples that so many steps see, where the learner has a batch size."""
     batch = answer.learner.get("batch")
-    return f"{round(steps * batch):,}" if steps and batch else "–"
+    return f"{round(steps * batch):,}" if steps and batch else None
 
 
 def _say_wanting(answer: SampleComplexity, show: Show) -> None:
     """Warn of what speaks against the numbers, and say what they want."""
-    for said in answer.limits:
-        if said.startswith("warning"):
-            show.line(said)
+    for warning in answer.limits:
+        if warning.startswith("warning"):
+            show.line(warning)
     if answer.trivial_remedy and not answer.ratios:
         remedy = "the law balanced" if answer.trivial_remedy == "balanced" else "another law"
         show.line(f"warning: a constant answer is a success here; draw the bits by {remedy}")
@@ -294,13 +273,11 @@ def _say_wanting(answer: SampleComplexity, show: Show) -> None:
 
 def _say_better(answer: SampleComplexity, other: SampleComplexity, show: Show) -> None:
     """Say which of two learners needs fewer samples, where every interval says the same."""
-    if not other.ratios:
-        return
-    if all(row.high is not None and row.high < 1 for row in other.ratios):
+    if other.ratios and all(row.high is not None and row.high < 1 for row in other.ratios):
         show.line(f"{answer.by} needs fewer samples than {other.by} at every context.")
-    elif all(row.low is not None and row.low > 1 for row in other.ratios):
+    elif other.ratios and all(row.low is not None and row.low > 1 for row in other.ratios):
         show.line(f"{other.by} needs fewer samples than {answer.by} at every context.")
-    else:
+    elif other.ratios:
         show.line(f"Which of {answer.by} and {other.by} needs fewer samples is undecided.")
 
 
@@ -308,82 +285,56 @@ def _say_more(answer: SampleComplexity, show: Show) -> None:
     """Say what only some readers want of one learner."""
     show.line()
     show.line(f"{answer.what} by {answer.by}")
-    for said in (*answer.limits, *((answer.coverage,) if answer.coverage else ()), *NOTES):
-        show.line(said)
+    for note in (*answer.limits, *((answer.coverage,) if answer.coverage else ()), *NOTES):
+        show.line(note)
     if answer.trivial_accuracy is not None:
         show.line(f"a constant answer is correct on {percent(answer.trivial_accuracy)} of inputs")
     if answer.laws:
+        laws = []
+        for law in answer.laws:
+            fit = f"{law.fit_p:.2g}" if law.fit_p >= 0.001 else "<0.001"
+            forecast = None if law.foretold is None else f"{percent(law.foretold, 0)} off"
+            fitted = ", ".join(f"{name} = {each.value:.3g}" for name, each in law.coefficients.items())
+            laws.append((law.formula, f"{law.weight:.2f}", fit, percent(law.share, 0), forecast, fitted))
         heads = ("law", "support", "fit p", "ranks first", "forecast", "coefficients")
-        show.table(
-            {head: "<" if head in ("law", "coefficients") else ">" for head in heads},
-            [
-                (
-                    law.formula,
-                    f"{law.weight:.2f}",
-                    f"{law.fit_p:.2g}" if law.fit_p >= 0.001 else "<0.001",
-                    percent(law.share, 0),
-                    "–" if law.foretold is None else f"{percent(law.foretold, 0)} off",
-                    ", ".join(f"{name} = {each.value:.3g}" for name, each in law.coefficients.items()),
-                )
-                for law in answer.laws
-            ],
-        )
-        for said in (*LAW_NOTES, *answer.remarks):
-            show.line(said)
+        show.table({head: "<" if head in ("law", "coefficients") else ">" for head in heads}, laws)
+        for note in (*LAW_NOTES, *answer.remarks):
+            show.line(note)
     if answer.attempts:
         show.line(f"tried within {answer.time_limit:g} s, twice the steps each time until enough runs succeed")
-        show.table(
-            dict.fromkeys(("T", "steps up to", "samples", "runs", "successes", "seconds"), ">"),
-            [
-                (
-                    str(each.context),
-                    f"{each.steps:,}",
-                    _fresh(answer, each.steps),
-                    str(each.trials),
-                    str(each.successes),
-                    f"{each.seconds:.0f}",
-                )
-                for each in answer.attempts
-            ],
-        )
+        tried = []
+        for each in answer.attempts:
+            steps, counts = (f"{each.steps:,}", _fresh(answer, each.steps)), (each.trials, each.successes)
+            tried.append((each.context, *steps, *counts, f"{each.seconds:.0f}"))
+        show.table(dict.fromkeys(("T", "steps up to", "samples", "runs", "successes", "seconds"), ">"), tried)
     if answer.ratios:
         sure = 100 * (1 - 2 * (1 - answer.confidence))
         show.line(f"ratio: m* of the first learner over m* of {answer.by}")
-        show.table(
-            dict.fromkeys(("T", "ratio", f"at least {sure:.4g} % interval"), ">"),
-            [
-                (
-                    str(row.context),
-                    "–" if row.ratio is None else f"{row.ratio:.3g}",
-                    _interval(
-                        None if row.low is None else at_least(row.low), None if row.high is None else at_most(row.high)
-                    ),
-                )
-                for row in answer.ratios
-            ],
-        )
+        ratios = []
+        for row in answer.ratios:
+            low, high = None if row.low is None else at_least(row.low), None if row.high is None else at_most(row.high)
+            ratios.append((row.context, None if row.ratio is None else f"{row.ratio:.3g}", _interval(low, high)))
+        show.table(dict.fromkeys(("T", "ratio", f"at least {sure:.4g} % interval"), ">"), ratios)
 
 
 def _say_certificates(answer: SampleComplexity, show: Show) -> None:
-    """Count the certificates by context and size."""
-    if not answer.certified:
+    """Count the certificates, and in full by context and size."""
+    certificates = answer.certificates
+    statuses = [each.status for each in certificates]
+    show.line(
+        f"Of {counted(len(certificates), 'successful run')} {sum(each.clean for each in certificates)} made no "
+        f"error on 100,000 fresh inputs; {statuses.count('PROVED')} proved equal to the function read off, "
+        f"{statuses.count('COUNTEREXAMPLE')} refuted."
+    )
+    if not show.verbose:
         return
     names = ("settled", "clean", "proved", "counterexamples", "undecided", "identified")
     heads = ("T", "m", "runs", "clean", "proved", "refuted", "undecided", "identified", "error ≤", "seconds")
-    show.line()
-    show.table(
-        dict.fromkeys(heads, ">"),
-        [
-            (
-                str(row["context"]),
-                str(row["samples"] or "fresh"),
-                *(str(row[name]) for name in names),
-                "–" if row["error_bound"] is None else at_most(row["error_bound"], places=3),
-                f"{row['seconds']:.1f}",
-            )
-            for row in answer.certified
-        ],
-    )
-    for said in (answer.certificates_wrong, answer.certificates_delta):
-        if said:
-            show.line(said)
+    rows = []
+    for row in answer.certified:
+        bound = None if row["error_bound"] is None else at_most(row["error_bound"], places=3)
+        counts = [row[name] for name in names]
+        rows.append((row["context"], row["samples"] or "fresh", *counts, bound, f"{row['seconds']:.1f}"))
+    show.table(dict.fromkeys(heads, ">"), rows)
+    for note in filter(None, (answer.certificates_wrong, answer.certificates_delta)):
+        show.line(note)

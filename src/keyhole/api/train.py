@@ -58,7 +58,6 @@ class Trained(Result):
     """One run with its frames; the store keeps its weights. Shares of attention have four decimals."""
 
     schema: ClassVar[str] = "train/1"
-    has_figure: ClassVar[bool] = True
 
     run: RunSummary
     positions: tuple[int, ...]  # the relevant ones, which the learner was not given

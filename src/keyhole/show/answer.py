@@ -39,14 +39,18 @@ class Show:
         """Say a sentence."""
         self.parts.append(Line(text, hang))
 
-    def facts(self, rows: Iterable[tuple[str, str]]) -> None:
+    def facts(self, rows: Iterable[tuple[str, object]]) -> None:
         """Set named facts below each other."""
-        self.parts.append(Table({"name": "<", "value": "<"}, tuple(rows), headed=False))
+        self.parts.append(Table({"name": "<", "value": "<"}, _entries(rows), headed=False))
 
-    def table(self, columns: Mapping[str, str], rows: Iterable[Sequence[str]]) -> None:
-        """Set rows below headings: `show.table({"T": ">", "law": "<"}, [("25", "log")])`."""
-        self.parts.append(Table(columns, tuple(rows)))
+    def table(self, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
+        """Set rows below headings: `show.table({"T": ">", "law": "<"}, [(25, "log")])`; None is a dash."""
+        self.parts.append(Table(columns, _entries(rows)))
 
     def bars(self, rows: Iterable[tuple[str, str, float]]) -> None:
         """Draw a bar for each share."""
         self.parts.append(Bars(tuple(rows)))
+
+
+def _entries(rows: Iterable[Sequence[object]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple("–" if entry is None else str(entry) for entry in row) for row in rows)

@@ -95,7 +95,6 @@ class CheckpointNorms(Result):
     """The norms of all heads of a checkpoint, beside random weights of the same shape and the same weights shuffled."""
 
     schema: ClassVar[str] = "checkpoint-norms/1"
-    has_figure: ClassVar[bool] = True
     properties: ClassVar[tuple[str, ...]] = ("counting", "statistics")
     counting: ClassVar[str] = COUNTING
     statistics: ClassVar[Mapping[str, str]] = STATISTICS

@@ -67,7 +67,6 @@ class HeadEstimator(Result):
     """Every head, or one, as an estimator of its values, beside the same model with shuffled and random weights."""
 
     schema: ClassVar[str] = "head-estimator/1"
-    has_figure: ClassVar[bool] = True
     properties: ClassVar[tuple[str, ...]] = ("counting", "least_rows", "rule", "families")
     counting: ClassVar[str] = COUNTING
     least_rows: ClassVar[int] = LEAST

@@ -208,7 +208,6 @@ class HeadsAnnotation(Result):
     """Every relation's best head, scored where it was not chosen."""
 
     schema: ClassVar[str] = "heads-annotation/1"
-    has_figure: ClassVar[bool] = True
     properties: ClassVar[tuple[str, ...]] = (
         "counting",
         "pooling",

@@ -73,7 +73,6 @@ class Heads(Result):
     """What every head of a checkpoint does on data, beside the same model with shuffled and with random weights."""
 
     schema: ClassVar[str] = "heads/1"
-    has_figure: ClassVar[bool] = True
     properties: ClassVar[tuple[str, ...]] = ("counting", "statistics", "rule")
     counting: ClassVar[str] = COUNTING
     statistics: ClassVar[Mapping[str, str]] = USE

@@ -58,7 +58,6 @@ class Pretraining(Result):
     """Condition numbers of every mask, and what trained heads learned."""
 
     schema: ClassVar[str] = "pretrain/1"
-    has_figure: ClassVar[bool] = True
 
     model: str
     samples: int

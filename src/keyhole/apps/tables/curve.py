@@ -35,7 +35,6 @@ class Curve(Result):
     """Learning curves on one table: of each learner, and with irrelevant columns appended."""
 
     schema: ClassVar[str] = "curve/1"
-    has_figure: ClassVar[bool] = True
 
     target: str
     positive: str
