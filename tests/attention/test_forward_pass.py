@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.attention.activations import GELU, Identity, ReLU, TanhGELU
-from keyhole.attention.checks import require_weights
 from keyhole.attention.forward_pass import attend, forward, transform
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm, project
 from keyhole.attention.normalisers import Linear, Sparsemax
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tokens import PairEmbedding
+from keyhole.attention.types import require_weights
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError, ShapeError
 

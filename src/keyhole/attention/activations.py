@@ -70,7 +70,8 @@ class GELU(Activation):
 
     def __call__(self, x: Array) -> Array:
         """x(1 + erf(x/√2))/2 for every entry."""
-        return x * (1 + erf(x / math.sqrt(2))) / 2
+        home = "torch" if is_torch_array(x) else "jax.scipy" if is_jax_array(x) else "scipy"  # awake already
+        return x * (1 + import_module(f"{home}.special").erf(x / math.sqrt(2))) / 2
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,3 @@ class TanhGELU(Activation):
         """x(1 + tanh(…))/2 for every entry."""
         xp = array_namespace(x)
         return x * (1 + xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))) / 2
-
-
-def erf(x: Array) -> Array:
-    """The error function, from the library the array belongs to (which is awake already), or from scipy."""
-    if is_torch_array(x):
-        home = "torch.special"
-    elif is_jax_array(x):
-        home = "jax.scipy.special"
-    else:
-        home = "scipy.special"
-    return import_module(home).erf(x)

@@ -71,11 +71,17 @@ def evaluate_by_product(
 ) -> Float[Any, "*batch"]:
     """The factorised evaluation; right where `is_safe` holds, which it does not ask.
 
-    `terms` are those of the model, if they were computed before.
+    `terms` are those of the model, if they were computed before. The rows that the last one serves are counted.
     """
-    xp = array_namespace(tabulated.stream)
     table, own = token_terms(tabulated) if terms is None else terms
-    total = own[None, :] + _counted_product(tabulated, _as_batch(tabulated, sequences), table)
+    xp, batch = array_namespace(tabulated.stream), _as_batch(tabulated, sequences)
+    total = own[None, :]
+    if tabulated.positions is None:
+        total = total + _one_hot_product(batch, table)
+    else:
+        relevant = xp.take(batch, xp.asarray(tabulated.positions, dtype=xp.arange(1).dtype), axis=1)
+        counts = xp.astype(_counts(batch, tabulated.symbols) - _counts(relevant, tabulated.symbols), table.dtype)
+        total = total + (_one_hot_product(relevant, table[:-1, :, :]) + counts @ table[-1, :, :])
     return xp.reshape(from_terms(tabulated, total), tuple(sequences.shape[:-1]))
 
 
@@ -89,10 +95,16 @@ def token_terms(tabulated: Tabulated) -> TokenTerms:
             "only softmax factorises into one matrix product, and a head here has another normaliser; use `evaluate`"
         )
     xp = array_namespace(tabulated.stream)
-    entries = [_exponentials(head) for head in tabulated.heads]
-    return TokenTerms(
-        xp.concat([rows for rows, _ in entries], axis=-1), xp.concat([own for _, own in entries], axis=-1)
-    )
+    rows: list[Array] = []
+    own: list[Array] = []
+    for head in tabulated.heads:
+        low, high = score_range(head)
+        shift, temperature = (low + high) / 2, getattr(head.normaliser, "temperature", 1.0)
+        mass = xp.exp((head.scores - shift) / temperature)[..., None]
+        cls_mass = xp.exp((head.cls_score - shift) / temperature)[None]
+        rows += [mass * head.values, mass]
+        own += [cls_mass * head.cls_value, cls_mass]
+    return TokenTerms(xp.concat(rows, axis=-1), xp.concat(own, axis=-1))
 
 
 def from_terms(tabulated: Tabulated, total: Float[Any, "n columns"]) -> Float[Any, "n"]:
@@ -169,28 +181,6 @@ def safe_width(number_format: Any, tokens: int, largest_value: float = 1.0) -> f
     return 2 * min(eps - tiny - terms, top - terms - math.log(max(1.0, largest_value)))
 
 
-def _exponentials(head: TabulatedHead) -> tuple[Float[Any, "rows A k1"], Float[Any, "k1"]]:
-    """[e·v, e] for every stored row and for [CLS], shifted by (M + lo)/2."""
-    xp = array_namespace(head.scores)
-    low, high = score_range(head)
-    shift = (low + high) / 2
-    temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
-    mass = xp.exp((head.scores - shift) / temperature)[..., None]
-    cls_mass = xp.exp((head.cls_score - shift) / temperature)[None]
-    return xp.concat([mass * head.values, mass], axis=-1), xp.concat([cls_mass * head.cls_value, cls_mass])
-
-
-def _counted_product(tabulated: Tabulated, batch: Array, table: Array) -> Float[Any, "n columns"]:
-    """Σ_t table[t, b_t, :] for each sequence, the rows served by the last one being counted."""
-    xp = array_namespace(table)
-    if tabulated.positions is None:
-        return _one_hot_product(batch, table)
-    listed = xp.asarray(tabulated.positions, dtype=xp.arange(1).dtype)
-    relevant = xp.take(batch, listed, axis=1)
-    counts = xp.astype(_counts(batch, tabulated.symbols) - _counts(relevant, tabulated.symbols), table.dtype)
-    return _one_hot_product(relevant, table[:-1, :, :]) + counts @ table[-1, :, :]
-
-
 def _one_hot_product(batch: Array, table: Array) -> Float[Any, "n columns"]:
     """The one-hot batch (n, T·A) times the table (T·A, columns), a block of positions at a time."""
     xp = array_namespace(table)
@@ -224,22 +214,17 @@ def _blocks(batch: Array, symbols: int) -> Iterator[tuple[int, int]]:
 def _attended(head: TabulatedHead, batch: Array) -> Float[Any, "n k"]:
     """One head's mixture of values, before its map out, by normalising scores."""
     xp = array_namespace(head.scores)
-    cls = xp.broadcast_to(head.cls_score, (batch.shape[0], 1))
-    weights = head.normaliser(xp.concat([_chosen(head.scores, batch), cls], axis=1))
-    nothing = xp.zeros_like(weights[:, :-1])
-    mixture = weights[:, -1:] * head.cls_value
-    for symbol in range(head.values.shape[1]):  # symbol by symbol: no array of shape (n, T, k)
-        mixture = mixture + xp.where(batch == symbol, weights[:, :-1], nothing) @ head.values[:, symbol, :]
-    return mixture
-
-
-def _chosen(scores: Array, batch: Array) -> Float[Any, "n T"]:
-    """s[t, b_t] for each sequence."""
-    xp = array_namespace(scores)
-    rows, symbols = scores.shape
+    rows, symbols = head.scores.shape
     first = xp.arange(rows) * symbols
     index = xp.reshape(first + xp.astype(batch, first.dtype), (-1,))
-    return xp.reshape(xp.take(xp.reshape(scores, (-1,)), index, axis=0), tuple(batch.shape))
+    chosen = xp.reshape(xp.take(xp.reshape(head.scores, (-1,)), index, axis=0), tuple(batch.shape))
+    cls = xp.broadcast_to(head.cls_score, (batch.shape[0], 1))
+    weights = head.normaliser(xp.concat([chosen, cls], axis=1))
+    nothing = xp.zeros_like(weights[:, :-1])
+    mixture = weights[:, -1:] * head.cls_value
+    for symbol in range(symbols):  # symbol by symbol: no array of shape (n, T, k)
+        mixture = mixture + xp.where(batch == symbol, weights[:, :-1], nothing) @ head.values[:, symbol, :]
+    return mixture
 
 
 def _as_batch(tabulated: Tabulated, sequences: Array) -> Shaped[Any, "n T"]:

@@ -1,12 +1,12 @@
 """Maps that act on each token by itself: affine, normalising, projecting, feeding forward."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from array_api_compat import array_namespace, is_array_api_obj
 
 from keyhole.attention.activations import Activation, ReLU
-from keyhole.attention.checks import optional, require_weights, side
-from keyhole.attention.types import Array
+from keyhole.attention.types import Array, optional, require_weights, side
 from keyhole.errors import AssumptionError, ShapeError
 
 
@@ -43,6 +43,7 @@ class LayerNorm:
     gain: Array  # (d,)
     bias: Array | None = None  # (d,)
     eps: float = 1e-5
+    centres: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_weights(gain=(self.gain, ("d",)), bias=optional(self.bias, side(self.gain, 0)))
@@ -57,7 +58,7 @@ class LayerNorm:
     def __call__(self, x: Array) -> Array:
         """Every row with its own mean and variance."""
         xp = array_namespace(x)
-        centred = x - xp.mean(x, axis=-1, keepdims=True)
+        centred = x - xp.mean(x, axis=-1, keepdims=True) if self.centres else x
         scaled = centred / xp.sqrt(xp.mean(centred * centred, axis=-1, keepdims=True) + self.eps) * self.gain
         return scaled if self.bias is None else scaled + self.bias
 
@@ -66,11 +67,7 @@ class LayerNorm:
 class RMSNorm(LayerNorm):
     """x ↦ gain·x/√(mean of x² + ε) + bias: a LayerNorm that leaves the mean where it is."""
 
-    def __call__(self, x: Array) -> Array:
-        """Every row with its own mean square."""
-        xp = array_namespace(x)
-        scaled = x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + self.eps) * self.gain
-        return scaled if self.bias is None else scaled + self.bias
+    centres: ClassVar[bool] = False
 
 
 def project(x: Array) -> Array:

@@ -23,7 +23,7 @@ from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
 from keyhole.attention.types import Array, numbers_of
 from keyhole.attention.weights import Block, Head, Model, Wiring, matrix_norms, product_norms
 from keyhole.errors import AssumptionError
-from keyhole.norm_profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile
+from keyhole.norm_profile import BlockNorms, HeadNorms, LayerNormPlace, NormProfile
 
 SIZES = ("spectral", "frobenius", "columns21", "rows21", "entries11")  # of a matrix; a temperature divides them
 
@@ -135,17 +135,25 @@ def _folded(block: Block) -> bool:
 
 
 def _head_norms(block: Block, index: int, query: Array | None, *, biased: bool) -> HeadNorms:
-    head = block.heads[index]
-    value = _with_bias(_affine(head), row=biased)
-    after = output_slice(block, index) if _folded(block) else None
+    head, output = block.heads[index], block.wiring.output
+    value, score = _with_bias(_affine(head), row=biased), _bilinear(head)
+    if isinstance(score, DenseScore):
+        matrix = numbers_of(score.matrix)
+        norms = matrix_norms(np.pad(matrix, ((0, 1), (0, 1))) if biased else matrix)
+    else:
+        key = _with_bias(Affine(score.key, score.key_bias), row=biased)
+        asking = _with_bias(Affine(score.query, score.query_bias), row=biased)
+        norms = product_norms(key / math.sqrt(asking.shape[1]), asking)
     temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
-    score = _score_norms(_bilinear(head), biased=biased)
-    length = None if query is None else float(np.linalg.norm(numbers_of(_bilinear(head).folded(query)[0])))
-    return HeadNorms(
-        score=replace(score, **{name: getattr(score, name) / temperature for name in SIZES}),
-        value=matrix_norms(value) if after is None else product_norms(value, after.T),
-        query=None if length is None else length / temperature,
-    )
+    length = None if query is None else float(np.linalg.norm(numbers_of(score.folded(query)[0]))) / temperature
+    sizes = {name: getattr(norms, name) / temperature for name in SIZES}
+    if output is None or not _folded(block):
+        return HeadNorms(replace(norms, **sizes), matrix_norms(value), query=length)
+    after = numbers_of(output.weight)
+    if block.wiring.join == "concatenate":  # the rows of the output map that this head's values go through
+        start = sum(_affine(other).outputs for other in block.heads[:index])
+        after = after[start : start + _affine(head).outputs]
+    return HeadNorms(replace(norms, **sizes), product_norms(value, after.T), query=length)
 
 
 def _normalisers(heads: Sequence[Head | TabulatedHead]) -> tuple[str, float | None]:
@@ -154,27 +162,6 @@ def _normalisers(heads: Sequence[Head | TabulatedHead]) -> tuple[str, float | No
     constants = [normaliser.constant for normaliser in each]
     known = [constant for constant in constants if constant is not None]
     return ", ".join(sorted({one.name for one in each})), max(known) if len(known) == len(constants) else None
-
-
-def _score_norms(score: DenseScore | FactoredScore, *, biased: bool) -> MatrixNorms:
-    if isinstance(score, DenseScore):
-        matrix = numbers_of(score.matrix)
-        return matrix_norms(np.pad(matrix, ((0, 1), (0, 1))) if biased else matrix)
-    key = _with_bias(Affine(score.key, score.key_bias), row=biased)
-    query = _with_bias(Affine(score.query, score.query_bias), row=biased)
-    return product_norms(key / math.sqrt(query.shape[1]), query)
-
-
-def output_slice(block: Block, index: int) -> Any:
-    """The rows of the output map that one head's values go through, or None where there is no such map."""
-    if block.wiring.output is None:
-        return None
-    weight = numbers_of(block.wiring.output.weight)
-    if block.wiring.join == "sum":
-        return weight
-    widths = [_affine(head).outputs for head in block.heads]
-    start = sum(widths[:index])
-    return weight[start : start + widths[index]]
 
 
 def _with_bias(part: Affine, *, row: bool | None = None) -> Any:

@@ -9,8 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 
 from keyhole.arrays import Float, UInt64
-from keyhole.attention.checks import require_weights
-from keyhole.attention.types import Array
+from keyhole.attention.types import Array, require_weights
 from keyhole.errors import ShapeError
 
 WORD_BITS = 64  # the generator speaks in words of 64 bits

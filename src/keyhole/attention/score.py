@@ -11,9 +11,8 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from keyhole.arrays import Float
-from keyhole.attention.checks import optional, require_weights, side
 from keyhole.attention.tokens import Embedding, OneHotPairs
-from keyhole.attention.types import Array, numbers_of
+from keyhole.attention.types import Array, numbers_of, optional, require_weights, side
 from keyhole.attention.weights import Wiring
 
 
@@ -98,15 +97,10 @@ def radii(embedding: Embedding, wiring: Wiring) -> tuple[float, float, float | N
     if embedding.tokens * embedding.symbols + 1 > PAIRS:
         return radius, query, None
     rows = numbers_of(wiring.enter(embedding.rows(0, embedding.tokens)))
-    return radius, query, _diameter(rows, cls)
-
-
-def _diameter(rows: Any, cls: Any) -> float:
-    """The largest distance of two rows that one sequence can show: at two positions, or to [CLS]."""
     tokens, symbols, width = rows.shape
     vectors = np.concatenate([rows.reshape(-1, width), cls[None, :]])
     vectors = vectors - vectors.mean(axis=0)  # then no vector is longer than the distances, and little cancels
-    place = np.append(np.repeat(np.arange(tokens), symbols), tokens)
+    place = np.append(np.repeat(np.arange(tokens), symbols), tokens)  # one sequence shows one symbol at each
     square = (vectors**2).sum(axis=1)
     distance = square[:, None] + square[None, :] - 2 * vectors @ vectors.T
-    return math.sqrt(max(0.0, float(distance[place[:, None] != place[None, :]].max())))
+    return radius, query, math.sqrt(max(0.0, float(distance[place[:, None] != place[None, :]].max())))

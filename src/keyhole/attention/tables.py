@@ -12,12 +12,10 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from keyhole.attention.activations import Identity
-from keyhole.attention.checks import require_weights, side
 from keyhole.attention.layers import Affine
 from keyhole.attention.normalisers import Normaliser, Softmax
-from keyhole.attention.tokens import Embedding
-from keyhole.attention.types import Array, numbers_of
-from keyhole.attention.weights import Head, Model, ReadOut, Wiring
+from keyhole.attention.types import Array, numbers_of, require_weights, side
+from keyhole.attention.weights import Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError, ShapeError
 
 
@@ -106,32 +104,27 @@ def tabulate(model: Model) -> Tabulated:
             f"a model of {len(model.blocks)} blocks was to be tabulated; after one block tokens depend on "
             "each other, so only one-block models have tables"
         )
-    block, embedding = model.blocks[0], model.embedding
-    heads = tuple(_tabulated_head(head, embedding, block.wiring) for head in block.heads)
-    return Tabulated(embedding.tokens, heads, embedding.cls, block.wiring, model.readout)
-
-
-def _tabulated_head(head: Head, embedding: Embedding, wiring: Wiring) -> TabulatedHead:
-    xp = array_namespace(embedding.cls)
-    query = wiring.enter(embedding.cls)
-    cls_score = head.score(query[None, :], query[None, :])[0, 0]
-    cls_value = head.value(query[None, :])[0, :]
+    embedding, wiring = model.embedding, model.blocks[0].wiring
+    xp, query = array_namespace(embedding.cls), wiring.enter(embedding.cls)
     untouched = wiring.attention_norm is None or wiring.placement == "post"
-    if untouched and hasattr(head.score, "folded") and isinstance(head.value, Affine):
-        vector, shift = head.score.folded(query)
-        scores = embedding.image(vector[:, None])[:, :, 0] + shift
-        values = embedding.image(head.value.weight)
-        values = values if head.value.bias is None else values + head.value.bias
-        return TabulatedHead(scores, values, cls_score, cls_value, head.normaliser, head.activation)
-    parts = []
-    for start, stop in embedding.blocks():
-        entered = wiring.enter(embedding.rows(start, stop))
-        flat = xp.reshape(entered, (-1, embedding.width))
-        shape = (stop - start, embedding.symbols)
-        score = xp.reshape(head.score(flat, query[None, :])[0, :], shape)
-        parts.append((score, xp.reshape(head.value(flat), (*shape, -1))))
-    scores, values = (xp.concat(column, axis=0) for column in zip(*parts, strict=True))
-    return TabulatedHead(scores, values, cls_score, cls_value, head.normaliser, head.activation)
+    heads = []
+    for head in model.blocks[0].heads:
+        if untouched and hasattr(head.score, "folded") and isinstance(head.value, Affine):
+            vector, shift = head.score.folded(query)
+            scores = embedding.image(vector[:, None])[:, :, 0] + shift
+            values = embedding.image(head.value.weight)
+            values = values if head.value.bias is None else values + head.value.bias
+        else:
+            parts = []
+            for start, stop in embedding.blocks():
+                flat = xp.reshape(wiring.enter(embedding.rows(start, stop)), (-1, embedding.width))
+                shape = (stop - start, embedding.symbols)
+                score = xp.reshape(head.score(flat, query[None, :])[0, :], shape)
+                parts.append((score, xp.reshape(head.value(flat), (*shape, -1))))
+            scores, values = (xp.concat(column, axis=0) for column in zip(*parts, strict=True))
+        cls_score, cls_value = head.score(query[None, :], query[None, :])[0, 0], head.value(query[None, :])[0, :]
+        heads.append(TabulatedHead(scores, values, cls_score, cls_value, head.normaliser, head.activation))
+    return Tabulated(embedding.tokens, tuple(heads), embedding.cls, wiring, model.readout)
 
 
 def thinned(tabulated: Tabulated) -> Tabulated:

@@ -7,9 +7,8 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from keyhole.arrays import Float, Shaped
-from keyhole.attention.checks import require_weights, side
 from keyhole.attention.positions import Positions, kind
-from keyhole.attention.types import Array
+from keyhole.attention.types import Array, require_weights, side
 from keyhole.errors import ShapeError
 
 BLOCK = 2**22  # numbers of an embedding held at once when it is only passed through

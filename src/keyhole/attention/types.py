@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
-from array_api_compat import array_namespace, is_torch_array
+from array_api_compat import array_namespace, is_array_api_obj, is_torch_array
 
 from keyhole.arrays import Float, Shaped
 from keyhole.errors import AssumptionError, ShapeError
@@ -67,3 +67,37 @@ def require_positive(what: str, number: float) -> None:
     """Refuse a number that is not positive and finite."""
     if not 0 < number < inf:  # refuses NaN too
         raise AssumptionError(f"{what} must be positive and finite; got {number}")
+
+
+def require_weights(**named: tuple[Any, tuple[int | str, ...]] | None) -> None:
+    """Refuse weights of the wrong shape, or that are not finite, by the name they are passed under.
+
+    A letter among the sides stands for any length of at least one. The records of weights call this themselves, so that
+    it holds in every use; what is neither array nor sequence (a placeholder of a tree transformation) is passed over.
+    """
+    for name, asked in named.items():
+        if asked is None:
+            continue
+        array, sides = asked
+        if isinstance(array, list | tuple):
+            raise ShapeError(f"{name} is a {type(array).__name__}; make it an array of numpy, jax or torch")
+        if not is_array_api_obj(array):
+            continue
+        shape = tuple(array.shape)
+        fits = len(shape) == len(sides) and all(
+            length == side if isinstance(side, int) else length >= 1 for length, side in zip(shape, sides, strict=True)
+        )
+        if not fits:
+            wanted = ", ".join(map(str, sides))
+            raise ShapeError(f"{name} has shape {shape}, but ({wanted}) is what fits here; reshape or transpose it")
+        require_numbers(**{name: array})
+
+
+def optional(array: Array | None, *sides: int | str) -> tuple[Array, tuple[int | str, ...]] | None:
+    """The question to `require_weights` about an array that may be absent."""
+    return None if array is None else (array, sides)
+
+
+def side(array: Any, axis: int) -> int | str:
+    """The length of one axis, or a free letter where there is no array to ask."""
+    return array.shape[axis] if is_array_api_obj(array) and -array.ndim <= axis < array.ndim else "?"

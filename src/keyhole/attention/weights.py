@@ -15,11 +15,10 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
 from keyhole.attention.activations import Identity
-from keyhole.attention.checks import optional, require_weights
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm, project
 from keyhole.attention.normalisers import Normaliser, Softmax
 from keyhole.attention.tokens import Embedding
-from keyhole.attention.types import Array, numbers_of
+from keyhole.attention.types import Array, numbers_of, optional, require_weights
 from keyhole.errors import ShapeError
 from keyhole.norm_profile import MatrixNorms
 
@@ -72,29 +71,19 @@ class Wiring:
 
     def finish(self, stream: Array, mixed: tuple[Array, ...]) -> Array:
         """The outgoing rows, from the incoming ones and each head's output at them."""
-        rows = self.feed(self.gather(stream, mixed))
+        pre, each = self.placement == "pre", self.residual == "each"
+        concatenated = self.join == "concatenate"
+        rows = array_namespace(stream).concat(mixed, axis=-1) if concatenated else sum(mixed[1:], mixed[0])
+        rows = rows if self.output is None else self.output(rows)
+        rows = stream + rows if each else rows
+        rows = self.attention_norm(rows) if self.attention_norm and not pre else rows
+        if self.feedforward is not None:
+            norm = self.feedforward_norm
+            fed = self.feedforward(norm(rows) if norm and pre else rows)
+            fed = rows + fed if each else fed
+            rows = norm(fed) if norm and not pre else fed
         rows = stream + rows if self.residual == "block" else rows
         return project(rows) if self.projected else rows
-
-    def gather(self, stream: Array, mixed: tuple[Array, ...]) -> Array:
-        """The rows after attention: heads joined, output map, residual, norm."""
-        concatenated = self.join == "concatenate"
-        joined = array_namespace(stream).concat(mixed, axis=-1) if concatenated else sum(mixed[1:], mixed[0])
-        if self.output is not None:
-            joined = self.output(joined)
-        if self.residual == "each":
-            joined = stream + joined
-        return self.attention_norm(joined) if self.attention_norm and self.placement == "post" else joined
-
-    def feed(self, rows: Array) -> Array:
-        """The rows after the feed-forward part, where there is one."""
-        if self.feedforward is None:
-            return rows
-        norm, pre = self.feedforward_norm, self.placement == "pre"
-        fed = self.feedforward(norm(rows) if norm and pre else rows)
-        if self.residual == "each":
-            fed = rows + fed
-        return norm(fed) if norm and not pre else fed
 
     def width_from(self, stream: int, heads: tuple[int, ...]) -> int:
         """The width of the outgoing rows; refuses parts that do not fit together."""
