@@ -39,9 +39,9 @@ def test_a_source_draws_what_its_tables_say():
     instance = SparseTask("and:2", "0.7", label_noise=0.25, symbols=4).instance(CONTEXT, np.random.default_rng(0))
     source, count = SampleSource(instance), 20_000
     examples, tables = source.draw(count, np.random.default_rng(2)), source.tables()
-    for symbol, share in enumerate(np.diff(tables.ends, prepend=0.0)):
+    for symbol, share in enumerate(np.diff(tables["ends"], prepend=0.0)):
         seen = (examples.inputs == symbol).mean()
         assert abs(seen - share) < 5 * math.sqrt(share * (1 - share) / examples.inputs.size)  # five deviations
-    bits = tables.letters[examples.inputs[:, tables.positions]].astype(int)
-    wrong = (tables.table[tables.offset + bits @ tables.weights] != examples.labels).mean()
-    assert abs(wrong - tables.noise) < 5 * math.sqrt(0.25 * 0.75 / count)
+    bits = tables["letters"][examples.inputs[:, tables["positions"]]].astype(int)
+    wrong = (tables["table"][tables["offset"] + bits @ tables["weights"]] != examples.labels).mean()
+    assert abs(wrong - tables["noise"]) < 5 * math.sqrt(0.25 * 0.75 / count)

@@ -301,23 +301,6 @@ class Observer:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class SamplingTables:
-    """The distribution of fresh samples as arrays, for a program that draws them itself.
-
-    A symbol is the number of `ends` that a uniform number in [0, 1) reaches; a label is
-    table[offset + Σ_i weight_i·bit(position_i)], flipped with probability `noise`.
-    """
-
-    ends: Float[np.ndarray, "A"]  # cumulative probabilities of the symbols
-    letters: Bool[np.ndarray, "A"]  # the bit behind each symbol
-    positions: Int32[np.ndarray, "s"]
-    weights: Int32[np.ndarray, "s"]
-    offset: int
-    table: Bool[np.ndarray, "entries"]
-    noise: float
-
-
 class SampleSource:
     """Fresh samples of one hidden function, for learning online."""
 
@@ -328,15 +311,24 @@ class SampleSource:
         """Draw so many fresh examples, with the label noise of the task."""
         return self._instance.examples(count, rng)
 
-    def tables(self) -> SamplingTables:
-        """The distribution that `draw` follows, as arrays."""
+    def tables(self) -> dict[str, Any]:
+        """Return the distribution that `draw` follows as arrays, for a program that draws them itself.
+
+        A symbol is the number of `ends` that a uniform number in [0, 1) reaches; `letters` has the bit behind each. A
+        label is table[offset + Σ_i weight_i·bit(position_i)], flipped with probability `noise`.
+        """
         instance, look = self._instance, self._instance.look_up()
         ones = instance.letters
-        shares = np.where(ones, instance.law.p / ones.sum(), 0.0)
-        shares = np.where(ones, shares, (1 - instance.law.p) / (~ones).sum())
-        return SamplingTables(
-            np.cumsum(shares), ones, look.positions, look.weights, look.offset, look.table, instance.label_noise
-        )
+        shares = np.where(ones, instance.law.p / ones.sum(), (1 - instance.law.p) / (~ones).sum())
+        return {
+            "ends": np.cumsum(shares).astype(np.float32),
+            "letters": ones.astype(np.int32),
+            "positions": look.positions,
+            "weights": look.weights,
+            "offset": np.int32(look.offset),
+            "table": look.table.astype(np.float32),
+            "noise": np.float32(instance.label_noise),
+        }
 
 
 def target_characters(instance: Instance, inputs: UInt8[np.ndarray, "n T"]) -> Float[np.ndarray, "n C"]:

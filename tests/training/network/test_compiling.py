@@ -1,10 +1,6 @@
-"""Compiled programs: one process at a time compiles one; what is computed in parts has the bits of the whole."""
+"""Programs: what is computed in parts has the bits of the whole."""
 
-import fcntl
-import importlib.util
 import math
-import sys
-import threading
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +13,6 @@ from keyhole.errors import ArgumentError
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network import compiling, loop, predict
 from keyhole.training.network.attend import PADDING
-from keyhole.training.network.compiling import Program
 from keyhole.training.network.network import answer, initial
 from keyhole.training.network.predict import read_mass, read_probe, read_set, scores_of, weight_norm
 from keyhole.training.network.step import (
@@ -30,70 +25,6 @@ from keyhole.training.network.step import (
     run_stretch,
 )
 from keyhole.training.task import Examples, Observer, SparseTask
-
-
-def doubled(x):
-    """Twice the argument."""
-    return 2 * x
-
-
-@pytest.fixture
-def kept(tmp_path):
-    """A folder in which jax keeps compiled programs."""
-    before = jax.config.jax_compilation_cache_dir
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path))
-    yield tmp_path
-    jax.config.update("jax_compilation_cache_dir", before)
-
-
-def test_a_program_waits_for_the_process_that_compiles_it(kept):
-    """While another holds the lock of a program nothing is compiled; once it is free the program runs."""
-    Program(doubled, "waiting")(jnp.float32(1))
-    (lock,) = kept.glob("*.lock")
-    later = Program(doubled, "waiting")
-    with lock.open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        thread = threading.Thread(target=later, args=(jnp.float32(2),))
-        thread.start()
-        thread.join(0.3)
-        assert thread.is_alive()
-        assert not later.shapes
-    thread.join(30)
-    assert later.shapes
-    assert len(list(kept.glob("*.lock"))) == 1
-
-
-def test_a_program_that_is_compiled_waits_for_nobody(kept):
-    """Arguments of shapes that were seen take no lock; others have one of their own."""
-    program = Program(doubled, "seen")
-    program(jnp.zeros(2))
-    (lock,) = kept.glob("*.lock")
-    with lock.open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        assert float(program(jnp.ones(2)).sum()) == 4
-        assert float(program(jnp.ones(3)).sum()) == 6
-
-
-def test_without_a_folder_every_process_compiles(kept):
-    """Where jax keeps nothing, and where the folder is none, the program runs all the same."""
-    jax.config.update("jax_compilation_cache_dir", None)
-    assert float(Program(doubled, "nowhere")(jnp.float32(3))) == 6
-    (kept / "a file").write_text("")
-    jax.config.update("jax_compilation_cache_dir", str(kept / "a file"))
-    with compiling._alone("anything"):
-        assert not list(kept.glob("*.lock"))
-
-
-def test_without_locks_every_process_compiles(kept, monkeypatch):
-    """A system without fcntl, as Windows, imports the module all the same, and its programs run without a lock."""
-    monkeypatch.setitem(sys.modules, "fcntl", None)
-    spec = importlib.util.spec_from_file_location("compiling_elsewhere", compiling.__file__)
-    elsewhere = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(elsewhere)
-    assert elsewhere.fcntl is None
-    assert float(elsewhere.Program(doubled, "unlocked")(jnp.float32(4))) == 8
-    assert not list(kept.glob("*.lock"))
-
 
 TINY = TransformerSettings(
     heads=2, width=8, hidden=8, batch=4, steps=4, every=2, dropout=0.1, final_norm=True, cls_position=True
@@ -152,8 +83,8 @@ def test_answers_in_blocks_are_those_of_all_inputs_at_once(context, count, block
     weights = initial(TINY, 2, context, jax.random.key(5))
     inputs = np.random.default_rng(0).integers(0, 2, (count, context), dtype=np.uint8)
     seen = []
-    program = predict.compiled_answers(TINY)
-    monkeypatch.setattr(predict, "compiled_answers", lambda _: lambda p, x: seen.append(len(x)) or program(p, x))
+    program = compiling.compiled(answer, TINY)
+    monkeypatch.setattr(predict, "compiled", lambda *_: lambda p, x: seen.append(len(x)) or program(p, x))
     outputs, log_mass = predict.answers_of(TINY, weights, inputs)
     assert len(seen) == blocks
     assert len(set(seen)) == 1

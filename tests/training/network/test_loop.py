@@ -15,7 +15,7 @@ from keyhole.sweeps.runs.run import RunSpec, learn, run
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner
 from keyhole.training.network import loop, step
-from keyhole.training.network.compiling import USUAL
+from keyhole.training.network.compiling import USUAL, compiled
 from keyhole.training.network.dropping import draw_dropout
 from keyhole.training.network.loop import starting_parameters, train
 from keyhole.training.network.network import apply, initial, model_of, path_norm
@@ -250,8 +250,8 @@ def test_fresh_samples_follow_the_task():
 def test_one_compilation_serves_every_cell_of_a_shape():
     """Other samples, seeds, rates, decays, steps and tolerances make no new program; the same spec, the same bits."""
     first = run(RunSpec(LITERAL, LEARNER, CONTEXT, 40, 0))
-    stretch = loop.compiled_stretch(shape_of(SMALL), step.SHORT).jitted
-    draws = loop.compiled_draws(step.TrainingSet.draw, shape_of(SMALL), SMALL.batch).jitted
+    stretch = compiled(step.run_stretch, shape_of(SMALL), step.SHORT)
+    draws = compiled(step.draw_stretch, step.TrainingSet.draw, shape_of(SMALL), SMALL.batch)
     compiled = stretch._cache_size(), draws._cache_size()
     again = run(RunSpec(LITERAL, LEARNER, CONTEXT, 40, 0))
     assert first.record() | {"seconds": 0} == again.record() | {"seconds": 0}

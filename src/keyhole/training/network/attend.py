@@ -117,10 +117,6 @@ def weighted(weights: Float[Array, "H T"], values: Float[Array, "d T"]) -> Float
     return (weights[:, None, :] * values.reshape(heads, -1, context)).reshape(values.shape)
 
 
-def _weighted_forward(weights: Array, values: Array) -> tuple[Array, tuple[Array, Array]]:
-    return weighted(weights, values), (weights, values)
-
-
 def _weighted_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
     weights, values = kept
     shape = (len(weights), -1, weights.shape[1])
@@ -129,7 +125,7 @@ def _weighted_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[Arra
     return sum(others, start=first), weighted(weights, gradient)
 
 
-weighted.defvjp(_weighted_forward, _weighted_backward)
+weighted.defvjp(lambda weights, values: (weighted(weights, values), (weights, values)), _weighted_backward)
 
 
 @jax.custom_vjp
@@ -163,10 +159,6 @@ def shown_sums(
     return sums
 
 
-def _shown_sums_forward(sequences: Array, table: Array, scores: Array) -> tuple[Array, tuple[Array, Array]]:
-    return shown_sums(sequences, table, scores), (sequences, scores)
-
-
 def _shown_sums_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[None, Array, None]:
     sequences, scores = kept
 
@@ -184,7 +176,7 @@ def _shown_sums_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[No
     return None, jax.lax.cond(enough, of_one, of_all, symbol), None
 
 
-shown_sums.defvjp(_shown_sums_forward, _shown_sums_backward)
+shown_sums.defvjp(lambda some, table, scores: (shown_sums(some, table, scores), (some, scores)), _shown_sums_backward)
 
 
 def _symbol_to_sum(scores: Float[Array, "2 H"]) -> tuple[Array, Array]:
@@ -258,10 +250,6 @@ def chosen_sum(sequences: UInt8[Array, "n T"], table: Float[Array, "A T C"]) -> 
     return _one_hot(sequences, symbols, axis=1) @ table.reshape(symbols * context, columns)
 
 
-def _chosen_sum_forward(sequences: Array, table: Array) -> tuple[Array, tuple[Array, int]]:
-    return chosen_sum(sequences, table), (sequences, table.shape[0])
-
-
 def _chosen_sum_backward(kept: tuple[Array, int], gradient: Array) -> tuple[None, Array]:
     sequences, symbols = kept
     context, columns = sequences.shape[1], gradient.shape[1]
@@ -270,7 +258,7 @@ def _chosen_sum_backward(kept: tuple[Array, int], gradient: Array) -> tuple[None
     return None, back.reshape(symbols, context, columns)
 
 
-chosen_sum.defvjp(_chosen_sum_forward, _chosen_sum_backward)
+chosen_sum.defvjp(lambda some, table: (chosen_sum(some, table), (some, table.shape[0])), _chosen_sum_backward)
 
 
 def _one_hot(sequences: Array, symbols: int, axis: int) -> Array:

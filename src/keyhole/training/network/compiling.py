@@ -1,19 +1,12 @@
-"""Compiled programs: one for each shape of its arguments, compiled by one process at a time, and kept for the others.
+"""Compiled programs, and the settings of jax that numbers depend on.
 
-The compiled form goes into jax's own cache on disk, where there is one. Processes that want the same program at the
-same time would each compile it; a lock beside that cache makes all but the first wait, and then read what it compiled.
-
-The settings of jax that numbers depend on: keyhole's own, whatever this process or its environment has set.
-
-A setting holds for a block of code in one thread, so its user's value counts again afterwards. Workers start without
-such variables besides.
+keyhole computes with its own settings, whatever this process or its environment has set. A setting holds for a block
+of code in one thread, so its user's value counts again afterwards. Workers start without such variables besides.
 """
 
-import hashlib
-import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from pathlib import Path
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -21,12 +14,6 @@ import jax.numpy as jnp
 from jax import Array
 
 from keyhole.errors import ArgumentError
-
-try:
-    import fcntl
-except ImportError:  # no Unix
-    fcntl = None  # type: ignore[assignment]
-
 
 PINNED = {"xla_cpu_enable_fast_math": False}  # XLA's own choice: what XLA_FLAGS has changes no number
 USUAL = PINNED | {"xla_backend_optimization_level": 3}
@@ -37,45 +24,10 @@ OPTIONS = PINNED | {  # unless the usual ones are asked for
 }
 
 
-class Program:
-    """A function, compiled when it is first called with arguments of some shapes; `name` says what else decides it."""
-
-    def __init__(self, function: Callable[..., Any], name: str, *, usual: bool = False) -> None:
-        self.jitted = jax.jit(function, compiler_options=USUAL if usual else OPTIONS)
-        self.name = name
-        self.shapes: set[tuple[tuple[int, ...], ...]] = set()
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Return the value of the function."""
-        shapes = tuple(leaf.shape for leaf in jax.tree.leaves(arguments))
-        if shapes in self.shapes:
-            return self.jitted(*arguments)
-        with _alone(f"{self.name} {shapes}"):
-            value = self.jitted(*arguments)
-        self.shapes.add(shapes)
-        return value
-
-
-@contextmanager
-def _alone(what: str) -> Iterator[None]:
-    """While no other process compiles the same; at once where jax keeps no programs, or no lock can be made.
-
-    Where the system has no such locks, as Windows has not, every process compiles.
-    """
-    folder: str | None = getattr(jax.config, "jax_compilation_cache_dir", None) if fcntl else None
-    descriptor = None
-    with suppress(OSError):  # a folder that cannot be written to, or a disk without room: everybody compiles
-        if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            lock = Path(folder) / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.lock"
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        if descriptor is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
+@cache
+def compiled(function: Callable[..., Any], *first: Any, usual: bool = False) -> Callable[..., Any]:
+    """Return the function of its later arguments, compiled for each of their shapes; the first ones are fixed."""
+    return jax.jit(partial(function, *first), compiler_options=USUAL if usual else OPTIONS)
 
 
 GENERATOR = "threefry2x32"

@@ -6,7 +6,7 @@ weights. Steps, batches and stopping rules are those of the one-layer network.
 """
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -19,13 +19,13 @@ from keyhole.training.learners.base import Fitted, Predictor
 from keyhole.training.learners.gradient import block_rows
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import Parameters, cls_vector, norm_rows
-from keyhole.training.network.compiling import Program, own_settings
+from keyhole.training.network.compiling import compiled, own_settings
 from keyhole.training.network.dropping import Dropout, kept_weights
 from keyhole.training.network.loop import arrays_of, descend, prepare, resting_moments
 from keyhole.training.network.network import initial, rest_of_layer
 from keyhole.training.network.predict import Row, has_diverged, read_probe, read_set, shape_of, weight_norm
 from keyhole.training.network.step import Data, Rates, State, TrainingSet, advance, optimizer_of, rates_of
-from keyhole.training.task import Examples, Observation, Observer, ProblemSize, SampleSource
+from keyhole.training.task import Examples, Observer, ProblemSize, SampleSource
 
 SHARED = ("tokens", "positions", "cls", "cls_position", "readout", "readout_bias", "final_norm_gain", "final_norm_bias")
 
@@ -42,35 +42,28 @@ def train_deep(
     """Train so many layers on a training set, or on fresh samples until the probe is answered without error."""
     data, probe, start, walk = prepare(settings, examples, seed, observer)
     shape, rates = shape_of(settings), rates_of(settings)
-    parameters = _compiled_start(layers, shape, size.symbols, size.context)(start)
-    stretch = _compiled_stretch(layers, shape, size.context)
+    parameters = compiled(initial_layers, layers, shape, size.symbols, size.context, usual=True)(start)
+    stretch = compiled(run_stretch, layers, shape, size.context)
 
-    def move(state: State) -> tuple[State, Array]:
-        moved: tuple[State, Array] = stretch(data, rates, state, walk)
-        return moved
+    def read(state: State, losses: Array) -> Row:
+        outputs = partial(outputs_of, layers, shape, state.parameters)
+        with np.errstate(all="ignore"):  # of a network that diverged
+            row = {"step": float(state.step), "norm": weight_norm(arrays_of(state.parameters))}
+            row |= {} if probe is None else read_probe(probe, outputs(probe.inputs))
+            if not isinstance(data, TrainingSet):
+                return row | {"loss": float(np.asarray(losses).mean())}
+            rows = int(data.size)
+            return row | read_set(np.asarray(data.labels)[:rows], outputs(np.asarray(data.inputs)[:rows]))
 
-    def predictor(parameters: Parameters, weights: dict[str, np.ndarray], _: Row) -> Predictor:
+    def predictor(trained: Parameters, weights: dict[str, np.ndarray], _: Row) -> Predictor:
         if has_diverged(weights):
             return lambda inputs: np.zeros(len(inputs), dtype=bool)
-        return lambda inputs: outputs_of(layers, shape, parameters, inputs) > 0
+        return lambda inputs: outputs_of(layers, shape, trained, inputs) > 0
 
     state = State(parameters, resting_moments(shape, parameters), jnp.int32(0))
-    read = partial(_read, layers, shape, data, probe)
-    return descend(settings, size.context, state, move, read, predictor, observer)
-
-
-def _read(
-    layers: int, settings: TransformerSettings, data: Data, probe: Observation | None, state: State, losses: Array
-) -> Row:
-    """A reading: the fit to the training set (of fresh samples, the last losses), the probe, and the weights' norm."""
-    outputs = partial(outputs_of, layers, settings, state.parameters)
-    with np.errstate(all="ignore"):  # of a network that diverged
-        row = {"step": float(state.step), "norm": weight_norm(arrays_of(state.parameters))}
-        row |= {} if probe is None else read_probe(probe, outputs(probe.inputs))
-        if not isinstance(data, TrainingSet):
-            return row | {"loss": float(np.asarray(losses).mean())}
-        size = int(data.size)
-        return row | read_set(np.asarray(data.labels)[:size], outputs(np.asarray(data.inputs)[:size]))
+    return descend(
+        settings, size.context, state, lambda last: stretch(data, rates, last, walk), read, predictor, observer
+    )
 
 
 @own_settings()
@@ -80,7 +73,7 @@ def outputs_of(
     """The network's number for each input, in blocks of one shape that fit into memory."""
     rows = block_rows(settings, inputs.shape[1])
     padded = np.pad(inputs, ((0, -len(inputs) % rows), (0, 0)))
-    applied = _compiled_outputs(layers, settings)
+    applied = compiled(apply_layers, layers, settings)
     parts = [np.asarray(applied(parameters, part)) for part in np.split(padded, len(padded) // rows)]
     return np.concatenate(parts)[: len(inputs)]
 
@@ -112,7 +105,10 @@ def _layer(
     seen = norm_rows(settings, p, "attention_norm", stream) if settings.norm == "pre" else stream
     kept = (None, None, None) if key is None else tuple(jax.random.split(key, 3))
     asking, stream = (seen[:, -1:], stream[:, -1:]) if last else (seen, stream)
-    first, second = (_mask(each, settings.dropout, stream.shape) for each in kept[1:])
+    first, second = (
+        None if mask is None or not settings.dropout else jax.random.bernoulli(mask, 1 - settings.dropout, stream.shape)
+        for mask in kept[1:]
+    )
     attended = _attend(settings, p, seen, asking, kept[0])
     return rest_of_layer(settings, p, stream, attended, Dropout(first, second, None))
 
@@ -135,11 +131,6 @@ def _attend(
     return jnp.einsum("nhqt,nthk->nqhk", weights, values).reshape(asking.shape)
 
 
-def _mask(key: Array | None, chance: float, shape: tuple[int, ...]) -> Array | None:
-    """Draw the entries to keep; None: all."""
-    return None if key is None or not chance else jax.random.bernoulli(key, 1 - chance, shape)
-
-
 def initial_layers(layers: int, settings: TransformerSettings, symbols: int, context: int, key: Array) -> Parameters:
     """Parameters at the start: of the first layer those of the one-layer network, of each other drawn the same way."""
     first = initial(settings, symbols, context, key)
@@ -156,7 +147,7 @@ def layer_of(parameters: Mapping[str, Any], layer: int) -> dict[str, Any]:
     return {name.removeprefix(prefix): array for name, array in parameters.items() if name.startswith(prefix)}
 
 
-def _run_stretch(
+def run_stretch(
     layers: int,
     settings: TransformerSettings,
     context: int,
@@ -178,20 +169,3 @@ def _run_stretch(
         return advance(settings, optimizer, rates, state, batch, key, network)
 
     return jax.lax.scan(step, state, length=settings.every)
-
-
-@cache
-def _compiled_stretch(layers: int, settings: TransformerSettings, context: int) -> Program:
-    name = f"deep stretch {layers} {settings} {context}"
-    return Program(partial(_run_stretch, layers, settings, context), name)
-
-
-@cache
-def _compiled_start(layers: int, settings: TransformerSettings, symbols: int, context: int) -> Program:
-    name = f"deep start {layers} {settings} {symbols} {context}"
-    return Program(partial(initial_layers, layers, settings, symbols, context), name, usual=True)
-
-
-@cache
-def _compiled_outputs(layers: int, settings: TransformerSettings) -> Program:
-    return Program(partial(apply_layers, layers, settings), f"deep outputs {layers} {settings}")

@@ -7,7 +7,6 @@ threefry generator each entry depends on its own place alone.
 """
 
 from collections.abc import Callable
-from functools import cache, partial
 from typing import Any
 
 import jax
@@ -19,7 +18,7 @@ from keyhole.training.learners.base import Fitted, Predictor
 from keyhole.training.learners.gradient import padded_size
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import Parameters
-from keyhole.training.network.compiling import Program, own_settings, random_key
+from keyhole.training.network.compiling import compiled, own_settings, random_key
 from keyhole.training.network.network import initial
 from keyhole.training.network.predict import (
     Row,
@@ -40,10 +39,8 @@ from keyhole.training.network.predict import (
 )
 from keyhole.training.network.step import (
     Data,
-    DrawBatch,
     State,
     TrainingSet,
-    draw_probe,
     draw_stretch,
     optimizer_of,
     padded_context,
@@ -52,7 +49,7 @@ from keyhole.training.network.step import (
     rates_of,
     run_stretch,
 )
-from keyhole.training.task import Examples, Observation, Observer, ProblemSize, SampleSource
+from keyhole.training.task import PROBE, SET_PROBE, Examples, Observation, Observer, ProblemSize, SampleSource
 
 FIRST = 1024  # rows of a training set that every reading looks at
 
@@ -78,19 +75,18 @@ def train(
         parameters = {name: jnp.asarray(array) for name, array in begin(arrays_of(parameters)).items()}
     context = data.inputs.shape[1] if isinstance(data, TrainingSet) else size.context
     count = settings.batch or len(data.labels)  # type: ignore[union-attr]  # fresh samples come in batches
-    draw, stretch = compiled_draws(data.draw, shape, count), compiled_stretch(shape, context)
-
-    def move(state: State) -> tuple[State, Array]:
-        moved: tuple[State, Array] = stretch(data, rates, state, draw(data.size, walk, state.step))
-        return moved
-
-    def predictor(parameters: Parameters, weights: dict[str, np.ndarray], last: Row) -> Predictor:
-        return predictor_of(settings, size.context, parameters, weights, last["spread"])
-
-    read = reader(shape, data, probe, arrays_of(parameters))
+    draw, stretch = compiled(draw_stretch, data.draw, shape, count), compiled(run_stretch, shape, context)
     if observer is not None and observer.notice is not None:
         observer.notice({"step": 0.0}, arrays_of(parameters))
-    return descend(settings, size.context, starting_state(shape, parameters, context), move, read, predictor, observer)
+    return descend(
+        settings,
+        size.context,
+        starting_state(shape, parameters, context),
+        move=lambda state: stretch(data, rates, state, draw(data.size, walk, state.step)),
+        read=reader(shape, data, probe, arrays_of(parameters)),
+        predictor=lambda trained, weights, last: predictor_of(settings, size.context, trained, weights, last["spread"]),
+        observer=observer,
+    )
 
 
 def prepare(
@@ -102,10 +98,15 @@ def prepare(
 ) -> tuple[Data, Observation | None, Array, Array]:
     """Return the data (a set padded to this context), the probe, and the random keys of the start and of the steps."""
     words = seed.generate_state(4)
-    probe = draw_probe(observer, examples, np.random.default_rng(words[0]))
+    rng = np.random.default_rng(words[0])
     start, walk = jax.random.split(random_key(int(words[1])))
     if isinstance(examples, Examples):
+        probe = None if observer is None else observer.observe(SET_PROBE, rng)
         return prepare_set(examples, whole=not settings.batch, context=context), probe, start, walk
+    if observer is not None:
+        return prepare_source(examples), observer.observe(PROBE, rng), start, walk
+    drawn = examples.draw(PROBE, rng)  # without a word of what is hidden
+    probe = Observation(drawn.inputs, drawn.labels, np.zeros(0, dtype=np.int32), np.zeros((PROBE, 0)))
     return prepare_source(examples), probe, start, walk
 
 
@@ -118,14 +119,23 @@ def descend(
     predictor: Callable[[Parameters, dict[str, np.ndarray], Row], Predictor],
     observer: Observer | None,
 ) -> Fitted:
-    """Make stretches of `every` steps, with a reading after each, until the stopping rule holds."""
+    """Make stretches of `every` steps, with a reading after each, until the stopping rule holds.
+
+    Training on a set stops when all of it is answered rightly with a loss at or below the tolerance. On fresh samples
+    the probe has to be answered rightly, and a tolerance of 0 takes all steps.
+    """
     rows: list[Row] = []
     while len(rows) * settings.every < settings.steps:
         state, losses = move(state)
         rows.append(read(state, losses))
         if observer is not None and observer.notice is not None:
             observer.notice(as_numbers(rows[-1]), arrays_of(state.parameters, context))
-        if is_done(settings.tolerance, rows[-1]) or not np.isfinite(rows[-1]["norm"]):
+        last = rows[-1]
+        if "train_accuracy" in last:
+            done = last["train_accuracy"] == 1 and last["loss"] <= settings.tolerance
+        else:
+            done = settings.tolerance > 0 and last["accuracy"] == 1
+        if done or not np.isfinite(last["norm"]):
             break
     weights = arrays_of(state.parameters, context)
     readings = tuple(map(as_numbers, rows))
@@ -138,20 +148,11 @@ def descend(
     )
 
 
-def is_done(tolerance: float, row: Row) -> bool:
-    """The training set without error and the loss at or below the tolerance; of fresh samples the probe without error.
-
-    On fresh samples a tolerance of 0 asks for all steps.
-    """
-    if "train_accuracy" in row:
-        return row["train_accuracy"] == 1 and row["loss"] <= tolerance
-    return tolerance > 0 and row["accuracy"] == 1
-
-
 def starting_parameters(settings: TransformerSettings, symbols: int, context: int, key: Array) -> Parameters:
     """The weights before the first step."""
     padded = padded_size(context, whole=False)
-    parameters = dict(_compiled_start(settings, symbols, padded)(key))
+    # with the usual options, so that weights at the start stay the same to the bit
+    parameters: Parameters = compiled(initial, settings, symbols, padded, usual=True)(key)
     return parameters | {"positions": jnp.asarray(np.asarray(parameters["positions"])[:context])}
 
 
@@ -168,14 +169,7 @@ def starting_state(settings: TransformerSettings, parameters: Parameters, contex
 
 def resting_moments(settings: TransformerSettings, parameters: Parameters) -> Any:
     """Return the zeros that the optimizer starts from, without compiling anything for them."""
-    return _zeros(settings, tuple((name, array.shape, str(array.dtype)) for name, array in parameters.items()))
-
-
-@cache
-def _zeros(settings: TransformerSettings, kinds: tuple[tuple[str, tuple[int, ...], str], ...]) -> Any:
-    """The moments of parameters of these names, shapes and types."""
-    like = {name: np.zeros(shape, dtype) for name, shape, dtype in kinds}
-    form = jax.eval_shape(optimizer_of(settings).init, like)
+    form = jax.eval_shape(optimizer_of(settings).init, parameters)
     return jax.tree.map(lambda leaf: jnp.asarray(np.zeros(leaf.shape, leaf.dtype)), form)
 
 
@@ -229,21 +223,3 @@ def fit_to_set(settings: TransformerSettings, data: TrainingSet, parameters: Par
     if size <= FIRST or first["train_accuracy"] < 1:
         return first
     return read_set(labels[:size], answers_of(settings, parameters, inputs[:size])[0])
-
-
-@cache
-def compiled_stretch(settings: TransformerSettings, context: int) -> Program:
-    """The program for a stretch of steps: one for each shape of settings and problem."""
-    return Program(partial(run_stretch, settings, context), f"stretch {settings} {context}")
-
-
-@cache
-def compiled_draws(draw: DrawBatch, settings: TransformerSettings, count: int) -> Program:
-    """The program for what is random in a stretch; it does not depend on the context."""
-    return Program(partial(draw_stretch, draw, settings, count), f"draws {settings} {count}")
-
-
-@cache
-def _compiled_start(settings: TransformerSettings, symbols: int, context: int) -> Program:
-    # with the usual options, so that weights at the start stay the same to the bit
-    return Program(partial(initial, settings, symbols, context), f"start {settings} {symbols} {context}", usual=True)

@@ -1,15 +1,12 @@
-"""A trained network as a predictor, and which settings decide a compiled program.
+"""A trained network as a predictor, and the readings that are taken of it every few steps.
 
-Readings: the network on its training set and on the probe, its attention and its norms, every few steps.
-
-Only the network's outputs are compiled, in `predict`; all else is a little arithmetic on arrays of numpy, which would
-take longer to compile than to do.
+Readings are of the network on its training set and on the probe, of its attention and of its norms. Only the network's
+outputs are compiled; all else is a little arithmetic on arrays of numpy, which takes longer to compile than to do.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache, partial
 
 import numpy as np
 
@@ -19,7 +16,7 @@ from keyhole.errors import ArgumentError
 from keyhole.training.learners.base import Predictor, Reading
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import PADDING, Parameters, cls_vector, folded_query, spread_of_safety
-from keyhole.training.network.compiling import Program, own_settings
+from keyhole.training.network.compiling import compiled, own_settings
 from keyhole.training.network.network import answer, layer_norm, model_of
 from keyhole.training.task import Observation
 
@@ -84,7 +81,7 @@ def answers_to(
     settings: TransformerSettings, parameters: Parameters, blocks: list[UInt8[np.ndarray, "rows T"]]
 ) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n H"]]:
     """The network's number for each row of the blocks, and ln Σ_t exp(score) of each head; of padding too."""
-    program = compiled_answers(settings)
+    program = compiled(answer, settings)
     parts = [program(parameters, block) for block in blocks]
     outputs, log_mass = (np.concatenate([np.asarray(part[i]) for part in parts]) for i in (0, 1))
     return outputs, log_mass
@@ -93,12 +90,6 @@ def answers_to(
 def has_diverged(weights: dict[str, np.ndarray]) -> bool:
     """Return whether some weight is not finite."""
     return not all(np.isfinite(array).all() for array in weights.values())
-
-
-@cache
-def compiled_answers(settings: TransformerSettings) -> Program:
-    """The program for the network's answers, shared by readings and predictions."""
-    return Program(partial(answer, settings), f"answers {settings}")
 
 
 READINGS = (

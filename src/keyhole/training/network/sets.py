@@ -7,7 +7,6 @@ on one thread.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,7 +17,7 @@ from jax import Array
 
 from keyhole.arrays import Float, Int
 from keyhole.training.learners.settings import SetSettings
-from keyhole.training.network.compiling import Program, own_settings, random_key
+from keyhole.training.network.compiling import compiled, own_settings, random_key
 
 Parameters = dict[str, Array]
 EPS = 1e-6  # added to the variance in a norm
@@ -60,7 +59,7 @@ class TrainedSet:
         numbers_each = (tokens.shape[1] + 1) * max(self.settings.hidden, self.settings.heads * (tokens.shape[1] + 1))
         step = max(1, READ // numbers_each)
         parts = [
-            _compiled(self.settings)(self.parameters, tokens[i : i + step], there[i : i + step])
+            compiled(apply, self.settings, usual=True)(self.parameters, tokens[i : i + step], there[i : i + step])
             for i in range(0, len(tokens), step)
         ]
         outputs = np.concatenate([np.asarray(part[0]) for part in parts]).astype(np.float64)
@@ -83,10 +82,10 @@ def train_slowly(
     settings: SetSettings, draw: Draw, inputs: int, outputs: int, longest: int, seed: int, *, pause: int
 ) -> Iterator[TrainedSet]:
     """The network before training, then after every `pause` steps, the last one trained to the end."""
-    optimizer, advance = _program(settings)
+    advance_chunk = compiled(advance, settings, usual=True)
     with own_settings():
         parameters = initial(settings, inputs, outputs, longest, random_key(seed))
-        moments = optimizer.init(parameters)
+        moments = _optimizer(settings).init(parameters)
     losses: list[float] = []
     yield TrainedSet(settings, _arrays(parameters), ())
     for step in range(0, settings.steps, CHUNK):
@@ -94,43 +93,39 @@ def train_slowly(
         batches = draw(count * settings.batch)
         with own_settings():
             shaped = Batches(*(jnp.asarray(part).reshape(count, settings.batch, *part.shape[1:]) for part in batches))
-            parameters, moments, loss = advance(parameters, moments, shaped)
+            parameters, moments, loss = advance_chunk(parameters, moments, shaped)
         losses.append(float(loss))
         if (step + count) % pause == 0 or step + count == settings.steps:
             yield TrainedSet(settings, _arrays(parameters), tuple(losses))
 
 
-@cache
-def _program(settings: SetSettings) -> tuple[Any, Any]:
-    """The optimizer, and a compiled loop over the steps of a chunk."""
+def _optimizer(settings: SetSettings) -> optax.GradientTransformation:
+    """Adam with a cosine schedule, and a limit on the length of a step's gradient."""
     schedule = optax.warmup_cosine_decay_schedule(
         0.0, settings.rate, max(1, settings.steps // 20), settings.steps, settings.rate / 100
     )
-    optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(schedule))
+    return optax.chain(optax.clip_by_global_norm(1.0), optax.adam(schedule))
+
+
+def advance(
+    settings: SetSettings, parameters: Parameters, moments: Any, batches: Batches
+) -> tuple[Parameters, Any, Array]:
+    """A step for each batch, and the mean of their losses."""
+
+    def loss(parameters: Parameters, batch: Batches) -> Array:
+        outputs, _ = apply(settings, parameters, batch.tokens, batch.lengths)
+        if settings.loss == "log":
+            return -jnp.sum(batch.targets * jax.nn.log_softmax(outputs), axis=1).mean()
+        return jnp.square(outputs - batch.targets).sum(axis=1).mean()
 
     def step(state: tuple[Parameters, Any], batch: Batches) -> tuple[tuple[Parameters, Any], Array]:
         parameters, moments = state
-        loss, slope = jax.value_and_grad(partial(_loss, settings))(parameters, batch)
-        updates, moments = optimizer.update(slope, moments, parameters)
-        return (optax.apply_updates(parameters, updates), moments), loss
+        value, slope = jax.value_and_grad(loss)(parameters, batch)
+        updates, moments = _optimizer(settings).update(slope, moments, parameters)
+        return (optax.apply_updates(parameters, updates), moments), value
 
-    def advance(parameters: Parameters, moments: Any, batches: Batches) -> tuple[Parameters, Any, Array]:
-        (parameters, moments), losses = jax.lax.scan(step, (parameters, moments), batches)
-        return parameters, moments, losses.mean()
-
-    return optimizer, Program(advance, f"set steps {settings}", usual=True)
-
-
-@cache
-def _compiled(settings: SetSettings) -> Callable[..., Any]:
-    return Program(partial(apply, settings), f"set outputs {settings}", usual=True)
-
-
-def _loss(settings: SetSettings, parameters: Parameters, batch: Batches) -> Array:
-    outputs, _ = apply(settings, parameters, batch.tokens, batch.lengths)
-    if settings.loss == "log":
-        return -jnp.sum(batch.targets * jax.nn.log_softmax(outputs), axis=1).mean()
-    return jnp.square(outputs - batch.targets).sum(axis=1).mean()
+    (parameters, moments), losses = jax.lax.scan(step, (parameters, moments), batches)
+    return parameters, moments, losses.mean()
 
 
 def apply(
@@ -166,24 +161,17 @@ def initial(settings: SetSettings, inputs: int, outputs: int, longest: int, key:
         }
     keys = jax.random.split(key, len(shapes))
     start = {
-        name: jax.random.normal(each, shape) / np.sqrt(shape[0]) * (0.1 if name == "readout" else 1.0)
-        for (name, shape), each in zip(shapes.items(), keys, strict=True)
+        name: jax.random.normal(own_key, shape) / np.sqrt(shape[0]) * (0.1 if name == "readout" else 1.0)
+        for (name, shape), own_key in zip(shapes.items(), keys, strict=True)
     }
-    biases = {"readout_bias": outputs, "embed_bias": start["embed"].shape[1]}
-    for name, array in start.items():
-        if name.startswith(("inner", "outer", "pooled")):
-            biases[f"{name}_bias"] = array.shape[1]
-    gains = {f"{name}{layer}_gain": width for layer in range(settings.layers) for name in ("attention", "mlp")}
-    ends = {"final_gain": width} if settings.network == "encoder" else {}
-    zeros = {name: jnp.zeros(size) for name, size in biases.items()}
-    if settings.network == "encoder":
-        start["embed"] = 0.3 * np.sqrt(inputs) * start["embed"]
-        zeros["embed_bias"] = jax.random.normal(jax.random.fold_in(key, 1), (width,))
-    return {
-        **start,
-        **zeros,
-        **({name: jnp.ones(size) for name, size in {**gains, **ends}.items()} if settings.network == "encoder" else {}),
-    }
+    biased = ("readout", "embed", *(name for name in start if name.startswith(("inner", "outer", "pooled"))))
+    start |= {f"{name}_bias": jnp.zeros(start[name].shape[1]) for name in biased}
+    if settings.network != "encoder":
+        return start
+    start["embed"] = 0.3 * np.sqrt(inputs) * start["embed"]
+    start["embed_bias"] = jax.random.normal(jax.random.fold_in(key, 1), (width,))
+    gains = [f"{name}{layer}_gain" for layer in range(settings.layers) for name in ("attention", "mlp")]
+    return start | {name: jnp.ones(width) for name in (*gains, "final_gain")}
 
 
 def _encode(settings: SetSettings, w: Parameters, tokens: Array, there: Array) -> tuple[Array, tuple[Array, ...]]:

@@ -1,9 +1,8 @@
-"""The data of a training run: a padded training set or tables of fresh samples, as arrays of jax, and a probe.
+"""Steps of gradient descent, on a padded training set or on fresh samples.
 
-Steps of gradient descent: what is random in them is drawn ahead, and a stretch of them is one compiled program.
-
-Draws do not depend on the context length (but for fresh inputs and dropped weights of attention, whose keys are drawn
-ahead). So their program is compiled once, and the program of a stretch, compiled for every long context, is smaller.
+What is random in a stretch of steps is drawn ahead, and the stretch is one compiled program. Draws do not depend on the
+context length (but for fresh inputs and dropped weights of attention, whose keys are drawn ahead). So their program is
+compiled once, and the program of a stretch, compiled for every long context, is smaller.
 """
 
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import PADDING, Parameters, adds_rows
 from keyhole.training.network.dropping import Dropout, draw_dropout
 from keyhole.training.network.network import apply, path_norm
-from keyhole.training.task import PROBE, SET_PROBE, Examples, Observation, Observer, SampleSource
+from keyhole.training.task import Examples, SampleSource
 
 Batch = tuple[Array, Array, Array]  # inputs, labels, and the weight of each in the loss
 SHORT = 128  # contexts below it are padded to it
@@ -111,28 +110,7 @@ def prepare_set(examples: Examples, *, whole: bool, context: int | None = None) 
 
 def prepare_source(source: SampleSource) -> FreshSamples:
     """The distribution of fresh samples."""
-    tables = source.tables()
-    return FreshSamples(
-        ends=jnp.asarray(tables.ends, dtype=jnp.float32),
-        letters=jnp.asarray(tables.letters, dtype=jnp.int32),
-        positions=jnp.asarray(tables.positions),
-        weights=jnp.asarray(tables.weights),
-        offset=jnp.int32(tables.offset),
-        table=jnp.asarray(tables.table, dtype=jnp.float32),
-        noise=jnp.float32(tables.noise),
-    )
-
-
-def draw_probe(
-    observer: Observer | None, data: Examples | SampleSource, rng: np.random.Generator
-) -> Observation | None:
-    """The inputs of readings: the observer's; else samples of the source, with nothing that is hidden; else none."""
-    if observer is not None:
-        return observer.observe(SET_PROBE if isinstance(data, Examples) else PROBE, rng)
-    if isinstance(data, Examples):
-        return None
-    examples = data.draw(PROBE, rng)
-    return Observation(examples.inputs, examples.labels, np.zeros(0, dtype=np.int32), np.zeros((PROBE, 0)))
+    return FreshSamples(**{name: jnp.asarray(array) for name, array in source.tables().items()})
 
 
 DrawBatch = Callable[[TransformerSettings, Array, Array], Array]  # of a training set of this size, by a key
@@ -241,7 +219,10 @@ def advance(
     if coupled:
         gradient = {name: g + rates.decay * state.parameters[name] for name, g in gradient.items()}
     updates, moments = optimizer.update(gradient, state.moments, state.parameters)
-    rate = rates.rate * _schedule(settings, rates, state.step)
+    factor = jnp.minimum(1.0, (state.step + 1) / jnp.maximum(rates.warmup, 1.0))  # a linear rise
+    if settings.schedule == "cosine":  # down to 0 at the last step
+        factor = factor * (1 + jnp.cos(jnp.pi * jnp.minimum(1.0, state.step / rates.steps))) / 2
+    rate = rates.rate * factor
     frozen = {"positions"} if settings.positions == "fixed" else set()
     parameters = {
         name: old if name in frozen else old - rate * (updates[name] + (0.0 if coupled else rates.decay * old))
@@ -265,11 +246,3 @@ def optimizer_of(settings: TransformerSettings) -> optax.GradientTransformation:
     if settings.optimizer == "adam":
         return optax.scale_by_adam(b1=settings.momentum, b2=settings.second_moment)
     return optax.trace(decay=settings.momentum)
-
-
-def _schedule(settings: TransformerSettings, rates: Rates, step: Array) -> Array:
-    """The rate's factor: a linear rise over the warm-up, then constant or a cosine down to 0 at the last step."""
-    rise = jnp.minimum(1.0, (step + 1) / jnp.maximum(rates.warmup, 1.0))
-    if settings.schedule == "constant":
-        return rise
-    return rise * (1 + jnp.cos(jnp.pi * jnp.minimum(1.0, step / rates.steps))) / 2
