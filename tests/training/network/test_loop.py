@@ -252,7 +252,7 @@ def test_one_compilation_serves_every_cell_of_a_shape():
     first = run(RunSpec(LITERAL, LEARNER, CONTEXT, 40, 0))
     stretch = compiled(step.run_stretch, shape_of(SMALL), step.SHORT)
     draws = compiled(step.draw_stretch, step.TrainingSet.draw, shape_of(SMALL), SMALL.batch)
-    compiled = stretch._cache_size(), draws._cache_size()
+    programs = stretch._cache_size(), draws._cache_size()
     again = run(RunSpec(LITERAL, LEARNER, CONTEXT, 40, 0))
     assert first.record() | {"seconds": 0} == again.record() | {"seconds": 0}
     for name, array in first.weights.items():
@@ -261,9 +261,9 @@ def test_one_compilation_serves_every_cell_of_a_shape():
     for settings, samples in zip(others, (30, 900), strict=True):
         run(RunSpec(LITERAL, TransformerLearner(settings), CONTEXT, samples, 1))
     run(RunSpec(LITERAL, LEARNER, CONTEXT + 1, 40, 0))  # another short context is trained by the same program
-    assert (stretch._cache_size(), draws._cache_size()) == compiled
+    assert (stretch._cache_size(), draws._cache_size()) == programs
     run(RunSpec(LITERAL, LEARNER, step.SHORT + 1, 40, 0))
-    assert draws._cache_size() == compiled[1]  # any other draws by the same program
+    assert draws._cache_size() == programs[1]  # any other draws by the same program
 
 
 @pytest.mark.parametrize("context", [1, 1030])
