@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.errors import FormulaError, WorkerError
-from keyhole.sweeps.runs.queue import Execution, open_queue
+from keyhole.sweeps.runs.queue import Execution, RunQueue
 from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.sweeps.runs.store import Store
 from keyhole.sweeps.runs.workers import ALONE, QUICK, WorkerPool, make_run, worker_environment
@@ -28,8 +28,8 @@ def specs(count, contexts=(6, 9), **settings):
 
 def carried_out(store, wanted, **execution):
     """The rows of these specs, made where they are missing."""
-    with open_queue(store, Execution(store.folder, **execution)) as queue:
-        rows = queue.ask(wanted)
+    with RunQueue(store, Execution(store.folder, **execution)) as queue:
+        rows = queue.request(wanted)
         while len(rows) < len(wanted):
             rows |= queue.finished()
     return rows, queue

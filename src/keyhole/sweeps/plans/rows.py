@@ -8,13 +8,13 @@ belongs to another plan is refused, and a run that is imported is not made again
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from keyhole.errors import DataError
 from keyhole.files.atomic import write_file
 from keyhole.sweeps.plans.plan import Plan
-from keyhole.sweeps.runs import SUCCESS, ImportedRun, RunResult, RunSpec, Store
+from keyhole.sweeps.runs import SUCCESS, RunResult, RunSpec, Store
 from keyhole.sweeps.thresholds import SweepPlan
 
 COLUMNS = (
@@ -116,7 +116,9 @@ def _entries(path: Path) -> list[dict[str, str]]:
     return entries
 
 
-def _imported(one: SweepPlan, entry: dict[str, str], path: Path, line: int) -> ImportedRun:
+def _imported(
+    one: SweepPlan, entry: dict[str, str], path: Path, line: int
+) -> tuple[RunSpec, RunResult, str, Mapping[str, str], str]:
     """The run of a row; refused where the row is not of this plan, or not what was written."""
     try:
         samples = int(entry["samples"]) if entry["samples"] else None
@@ -142,4 +144,4 @@ def _imported(one: SweepPlan, entry: dict[str, str], path: Path, line: int) -> I
         )
     if result.success != (result.accuracy >= SUCCESS):
         raise DataError(f"Line {line} of {str(path)!r} has a success that its accuracy denies; restore a copy.")
-    return ImportedRun(spec, result, entry["created"], versions, entry["cpu"])
+    return spec, result, entry["created"], versions, entry["cpu"]

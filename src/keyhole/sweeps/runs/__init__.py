@@ -11,7 +11,6 @@ from keyhole.sweeps.runs.run import RunSpec as RunSpec
 from keyhole.sweeps.runs.run import data_of as data_of
 from keyhole.sweeps.runs.run import digest as digest
 from keyhole.sweeps.runs.run import require_learnable as require_learnable
-from keyhole.sweeps.runs.store import ImportedRun as ImportedRun
 from keyhole.sweeps.runs.store import RunSummary as RunSummary
 from keyhole.sweeps.runs.store import Store as Store
 from keyhole.sweeps.runs.store import StoredRun as StoredRun

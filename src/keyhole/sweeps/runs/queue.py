@@ -1,7 +1,4 @@
-"""Runs that were asked for: found in the store, or made and stored as soon as they are finished.
-
-The store of the runs, and who makes them.
-"""
+"""Requested runs: found in the store, or made and stored as soon as they are finished; and who makes them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -81,7 +78,7 @@ AHEAD = 2  # runs given to each worker at once: one under way, one so that it ne
 
 
 class RunQueue:
-    """The runs that were asked for and are not finished. The executor is opened when a run has to be made."""
+    """The requested runs that are not finished, to be used in a `with`. The executor is opened when a run is made."""
 
     def __init__(self, store: Store, execution: Execution) -> None:
         self.store, self.execution = store, execution
@@ -91,8 +88,8 @@ class RunQueue:
         self.executor: Executor | None = None
         self.stack = ExitStack()
 
-    def ask(self, specs: Iterable[RunSpec]) -> dict[str, RunSummary]:
-        """Ask for runs; return those that are finished already."""
+    def request(self, specs: Iterable[RunSpec]) -> dict[str, RunSummary]:
+        """Request runs; return those that are finished already."""
         wanted = {spec.identity: spec for spec in specs}
         done = self.store.outcomes(list(wanted))
         self.waiting |= {name: spec for name, spec in wanted.items() if name not in done}
@@ -114,7 +111,10 @@ class RunQueue:
                 raise_failure(future, spec)
         return rows
 
-    def close(self) -> None:
+    def __enter__(self) -> "RunQueue":  # noqa: PYI034  (the run-time checker reads no Self here)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
         """Store what is finished, give up the rest, and end the workers."""
         try:
             self._store()
@@ -140,20 +140,10 @@ class RunQueue:
         return rows
 
 
-@contextmanager
-def open_queue(store: Store, execution: Execution) -> Iterator[RunQueue]:
-    """Open a queue, and close it whatever happens."""
-    queue = RunQueue(store, execution)
-    try:
-        yield queue
-    finally:
-        queue.close()
-
-
 def gather_runs(specs: Sequence[RunSpec], store: Store, execution: Execution, watch: Watch = ignore) -> list[RunResult]:
     """Return the results of these runs, in order. Each is stored as it finishes: what is stopped goes on from there."""
-    with open_queue(store, execution) as queue:
-        waiting = {spec.identity for spec in specs} - set(queue.ask(specs))
+    with RunQueue(store, execution) as queue:
+        waiting = {spec.identity for spec in specs} - set(queue.request(specs))
         while waiting:
             waiting -= set(queue.finished())
             watch(Progress(len(specs) - len(waiting), len(specs), f"runs of {specs[0].task.name}"))

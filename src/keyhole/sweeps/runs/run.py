@@ -1,9 +1,5 @@
 """One run: draw the hidden part and the training set, learn, and judge on fresh inputs.
 
-The identity of a run.
-
-Two identities are kept apart here.
-
 What *seeds* a run is `RunSpec.record()`, with its numerics in it: task, learner with every setting, context, sample
 size and seed, as canonical JSON. Its SHA-256 is the run's identity, and every random stream of the run comes from that
 number. So the record is frozen: a field, name or value that is written otherwise draws other data. When the same record
@@ -34,8 +30,8 @@ from keyhole.training.learners import Fitted, Learner, Method, Predictor, Readin
 
 
 @runtime_checkable
-class Described(Protocol):
-    """A task of a run, as far as its name goes."""
+class MakesRuns(Protocol):
+    """A task without a hidden Boolean function: it makes its runs itself, and they are stored as all others are."""
 
     @property
     def name(self) -> str:
@@ -44,12 +40,15 @@ class Described(Protocol):
     def record(self) -> dict[str, Any]:
         """Every field as plain values: they seed the run."""
 
+    def make(self, spec: "RunSpec") -> "RunResult":
+        """Make one run of this task."""
+
 
 @dataclass(frozen=True)
 class RunSpec:
     """One run to be made: a task, a learner, a context length, a sample size (None: fresh samples), a seed."""
 
-    task: Described
+    task: Task | MakesRuns
     learner: Method
     context: int
     samples: int | None
@@ -129,14 +128,6 @@ class RunResult:
         return cls(**fields)
 
 
-@runtime_checkable
-class MakesRuns(Protocol):
-    """A task without a hidden Boolean function: it makes its runs itself, and they are stored as all others are."""
-
-    def make(self, spec: RunSpec) -> RunResult:
-        """Make one run of this task."""
-
-
 def run(spec: RunSpec, notice: Notice | None = None) -> RunResult:
     """Make one run; `notice` hears of every reading of a learner that takes some.
 
@@ -152,9 +143,7 @@ def run(spec: RunSpec, notice: Notice | None = None) -> RunResult:
     began = time.perf_counter()
     instance, examples, fitted = learn(spec, notice)
     accuracy = judge(fitted.predict, instance, spec)
-    train_accuracy = None
-    if examples is not None:
-        train_accuracy = _agreement(fitted.predict, examples)
+    train_accuracy = None if examples is None else _agreement(fitted.predict, examples)
     numbers = dict(fitted.numbers)
     if examples is not None and instance.balanced_sets:
         numbers |= {"redraws": examples.redraws, "accepted": float(examples.accepted)}

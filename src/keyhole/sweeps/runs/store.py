@@ -1,11 +1,8 @@
-"""Finished runs on disk, a row each. Only the process that asks for runs writes.
+"""Finished runs on disk, a row each. Only the process that requests runs writes.
 
-Several processes may share a store. Where two of them make the same run, one row is kept: both rows are equal.
-
-The database file of a store: opening it, telling it from others, and saying every trouble in a sentence.
-
-It is SQLite with a write-ahead log: a killed process leaves the whole of a transaction or nothing of it, readers do
-not wait for the writer, and writers wait for each other.
+Several processes may share a store. Where two of them make the same run, one row is kept: both rows are equal. The file
+is SQLite's, with a write-ahead log: a killed process leaves the whole of a transaction or nothing of it, readers do not
+wait for the writer, and writers wait for each other.
 """
 
 import json
@@ -15,7 +12,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -29,7 +26,7 @@ from keyhole.sweeps.runs.run import RunResult, RunSpec
 from keyhole.training.learners import PACKAGES, Method
 
 SCHEMA = 1  # raised when the tables change
-MARK = 0x6B657968  # "keyh": tells our database from other people's
+MARK = 0x6B657968  # "keyh": marks our database
 PATIENCE = 60.0  # seconds to wait for another process's transaction
 
 TABLES = """
@@ -97,30 +94,24 @@ def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     """The connection with its tables made or checked; closed where they are not ours."""
-    try:
-        if _schema(connection, path) == 0:
+    with ExitStack() as opened:
+        opened.callback(connection.close)
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (mark,) = connection.execute("PRAGMA application_id").fetchone()
+        (schema,) = connection.execute("PRAGMA user_version").fetchone()
+        if tables and mark != MARK:
+            raise StoreError(f"{str(path)!r} is a database of another program; use another folder.")
+        if schema > SCHEMA:
+            raise StoreError(
+                f"The store {str(path)!r} was written by a newer keyhole (schema {schema}; this one reads {SCHEMA}). "
+                "Update keyhole, or use another folder."
+            )
+        if not tables or not schema:
             _make(connection)
         # A commit then costs no wait for the disk; after a power failure the last ones may be missing, none broken.
         connection.execute("PRAGMA synchronous = NORMAL")
-    except BaseException:
-        connection.close()
-        raise
+        opened.pop_all()
     return connection
-
-
-def _schema(connection: sqlite3.Connection, path: Path) -> int:
-    """The schema of the tables that are there, 0 where there are none; a database of others is refused."""
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    (mark,) = connection.execute("PRAGMA application_id").fetchone()
-    (schema,) = connection.execute("PRAGMA user_version").fetchone()
-    if tables and mark != MARK:
-        raise StoreError(f"{str(path)!r} is a database of another program; use another folder.")
-    if schema > SCHEMA:
-        raise StoreError(
-            f"The store {str(path)!r} was written by a newer keyhole (schema {schema}; this one reads {SCHEMA}). "
-            "Update keyhole, or use another folder."
-        )
-    return int(schema) if tables else 0
 
 
 def _make(connection: sqlite3.Connection) -> None:
@@ -175,17 +166,6 @@ class StoredRun:
     row: RunSummary
     configuration: Mapping[str, Any]
     result: RunResult
-    versions: Mapping[str, str]
-    cpu: str
-
-
-@dataclass(frozen=True, eq=False)
-class ImportedRun:
-    """A run that was made elsewhere: what was asked, what it came to, when, and what it was computed with."""
-
-    spec: RunSpec
-    result: RunResult
-    created: str
     versions: Mapping[str, str]
     cpu: str
 
@@ -303,11 +283,13 @@ class Store:
             return self.outcomes([entry[0] for entry in entries])
         return {entry[0]: _summary(entry[:COLUMNS]) for entry in entries}
 
-    def take_in(self, runs: Iterable[ImportedRun]) -> None:
-        """Keep runs that were made elsewhere, all or none; one that is there already stays as it is."""
-        entries = [_entry(each.spec, each.result, each.created, each.versions, each.cpu) for each in runs]
+    def take_in(self, runs: Iterable[tuple[RunSpec, RunResult, str, Mapping[str, str], str]]) -> None:
+        """Keep runs that were made elsewhere, all or none; one that is there already stays as it is.
+
+        Each comes with its result, the time, and the versions and the processor that it was made with.
+        """
         with transaction(self.connection, self.path):
-            self.connection.executemany(INSERT, entries)
+            self.connection.executemany(INSERT, [_entry(*made) for made in runs])
 
     def weights_path(self, identity: str) -> Path:
         """Return the path of a run's weights, whether or not they were kept; raise if the name is not an identity."""

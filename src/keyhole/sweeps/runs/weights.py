@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
-from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from keyhole.sweeps.runs.workers import ALONE, WorkerPool, make_run, raise_failu
 def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda _: None) -> Mapping[str, np.ndarray]:
     """The arrays of the run that this beginning of an identity names; trained again where they were not kept.
 
-    That may take a while, and `tell` is told before it begins.
+    That may take a while, and `tell` is called before it begins.
     """
     stored = store.run(name)
     path, known = store.weights_path(stored.row.identity), stored.result.weights_digest
@@ -29,7 +28,18 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
             raise StoreError(f"The weights {str(path)!r} are not those of their run. Remove the file to train again.")
         return kept.tensors
     tell(f"The weights of run {stored.row.identity[:10]} were not kept; training it again.")
-    again = remake(RunSpec.from_record(stored.configuration), store.folder)
+    spec = RunSpec.from_record(stored.configuration)
+    if os.environ.get("NPROC") == ALONE["NPROC"]:  # this process has one thread, as a worker has
+        again = run(spec)
+    else:
+        pool = WorkerPool(1, store.folder)
+        try:
+            made: Future[RunResult] = pool.submit(make_run, spec, keep_weights=True)
+            wait([made])
+            raise_failure(made, spec)
+            again = made.result()
+        finally:  # Ctrl-C too: what is under way is given up with its process
+            pool.stop()
     if again.accuracy != stored.row.accuracy:
         raise StoreError(
             f"The run {stored.row.identity[:10]} was made again and came out otherwise ({again.accuracy} right, not "
@@ -43,17 +53,3 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
             "weights). Use the versions and the processor that `keyhole runs show` names."
         )
     return again.weights
-
-
-def remake(spec: RunSpec, folder: Path) -> RunResult:
-    """Make the run as a worker made it: on one thread, so in a worker again unless this process has one thread."""
-    if os.environ.get("NPROC") == ALONE["NPROC"]:  # one thread, by the environment
-        return run(spec)
-    pool = WorkerPool(1, folder)
-    try:
-        made: Future[RunResult] = pool.submit(make_run, spec, keep_weights=True)
-        wait([made])
-        raise_failure(made, spec)
-        return made.result()
-    finally:  # Ctrl-C too: what is under way is given up with its process
-        pool.stop()

@@ -1,9 +1,7 @@
 """The design of a sweep at one context: which sample sizes to train at next, so that few runs suffice to know m*(T).
 
 Runs are chosen in synchronous rounds. A round is a pure function of the counts of finished runs: after a kill, or on
-other workers, the same counts ask for the same runs.
-
-The runs of a sweep at each context: a fixed grid, fresh samples, or rounds until m* is known well enough.
+other workers, the same counts give the same next runs. `Schedule` has what a person may choose of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,10 +24,10 @@ from keyhole.sweeps.thresholds.psychometric import (
 )
 from keyhole.sweeps.thresholds.schedule import Grid, Online, Rounds, Size, Tallies, training_counts
 from keyhole.sweeps.thresholds.shared_width import width_beside
-from keyhole.sweeps.thresholds.stopping import enough_runs
 from keyhole.sweeps.thresholds.threshold import (
     SEEDS,
     censored_side,
+    enough_runs,
     estimate,
     likelihood_interval,
     threshold_interval,
@@ -40,7 +38,7 @@ START = 32  # the first round tries 16, 32, 64, 128
 LARGEST = 1 << 16  # a threshold beyond it is censored above
 BATCH = 12  # runs in a round of one context: three at each size of the first round
 BUDGET = 400  # runs at one context, at most
-FEWEST = 6  # runs in a round where the others tell the width, unless the budget has less
+FEWEST = 6  # runs in a round with a prior from the other contexts, unless the budget has less
 LOOK = 3  # runs at a size, at least, before its success rate counts as low or high
 FAINT = 1e-3  # curves a thousand times less likely than the best do not influence where to run
 BOOTSTRAP_SEED = 0
@@ -56,10 +54,9 @@ class Design(Rounds):
     """Runs where they are most informative about m*: the quantile that is estimated, its precision, and the limits.
 
     The rounds end once there are enough runs and the interval of m* lies within m*(1 ± precision), or with the budget.
-    `stopping` says how many are enough, and by how much the interval is widened, since the rounds end when it looks
-    narrow. With shared widths both depend on the `prior`: what the other contexts of the sweep tell of the curve's
-    width, and little where nothing was told. `bench/coverage.py` prints how often intervals cover, in all and of those
-    that end first.
+    `enough_runs` gives how many are enough, and `widening` by how much the interval is widened, since the rounds end
+    when it looks narrow. With shared widths both depend on the `prior`, the width of the curve as pooled from the other
+    contexts. `bench/coverage.py` prints how often intervals cover, in all and of those that end first.
 
     >>> Design(start=24, batch=12).next_round({24: (0, 6), 48: (0, 6)})
     {96: 6, 192: 6}
@@ -72,7 +69,7 @@ class Design(Rounds):
     largest: int = LARGEST
     batch: int = BATCH
     budget: int = BUDGET
-    widths: str = "shared"  # or "apart": whether the contexts of a sweep tell each other how wide their curves are
+    widths: str = "shared"  # or "apart": whether the width of a context's curve is pooled with the others'
     prior: WidthPrior = USUAL  # not in the record: it is found again from the runs
 
     def __post_init__(self) -> None:
@@ -97,27 +94,26 @@ class Design(Rounds):
         """Say how often intervals of so many contexts cover m*; it was measured for the contexts in `COVERAGE`."""
         measured = max(number for number in COVERAGE if number <= (contexts if self.shared else 1))
         covering, intervals, early, first, least = COVERAGE[measured]
-        settings = ("quantile", "precision", "confidence", "budget", "batch")
-        usual = all(getattr(self, name) == getattr(Design(), name) for name in settings)
-        said = "" if usual else "; with these settings it was not measured"
+        usual = self == replace(Design(), start=self.start, largest=self.largest, widths=self.widths, prior=self.prior)
+        unmeasured = "" if usual else "; with these settings it was not measured"
         return (
             f"intervals are made wider, since rounds stop when they look narrow: in simulated sweeps of {measured} "
             f"contexts with the default settings {covering} of {intervals} ({100 * covering // intervals} %, by the "
-            f"kind of curve {least} % or more) cover m*, and {early} of {first} of the third that stops first{said} "
-            "(bench/coverage.py)"
+            f"kind of curve {least} % or more) cover m*, and {early} of {first} of the third that stops "
+            f"first{unmeasured} (bench/coverage.py)"
         )
 
     @property
     def shared(self) -> bool:  # type: ignore[override]
-        """Return whether contexts tell each other how wide their curves are."""
+        """Return whether the widths of the curves are pooled over contexts."""
         return self.widths == "shared"
 
     def beside(self, own: Tallies, others: Sequence[Tallies]) -> "Design":
-        """Return the same design, told how wide the curves at the other contexts are, where widths are shared."""
+        """Return the same design with the prior of the width from the other contexts, where widths are shared."""
         if not self.shared:
             return self
-        told = [training_counts(each) for each in others]
-        return replace(self, prior=width_beside(training_counts(own), told, self.quantile))
+        counts = [training_counts(tallies) for tallies in others]
+        return replace(self, prior=width_beside(training_counts(own), counts, self.quantile))
 
     def record(self) -> dict[str, Any]:
         """Return the settings; plans from before widths were shared do not name them, and keep them apart."""

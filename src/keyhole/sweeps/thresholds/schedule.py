@@ -34,7 +34,7 @@ class Rounds:
         raise NotImplementedError
 
     def beside(self, own: Tallies, others: Sequence[Tallies]) -> "Rounds":  # noqa: ARG002
-        """Return the same schedule, told the counts at its own context and at the others."""
+        """Return the schedule that uses the counts at its own context and at the others."""
         return self
 
 

@@ -43,16 +43,10 @@ def sweep_by_steps(
     began, attempts, made, took = clock(), [], 0, 0.0
     for learner in budgets(plan.learner):
         swept = make(replace(plan, learner=learner))
-        last = [
-            Attempt(
-                context=tally.context,
-                steps=learner.steps or 0,
-                trials=tally.trials,
-                successes=tally.successes,
-                seconds=sum(row.seconds for row in swept.rows if row.context == tally.context),
-            )
-            for tally in swept.tallies
-        ]
+        last = []
+        for tally in swept.tallies:
+            seconds_here = sum(row.seconds for row in swept.rows if row.context == tally.context)
+            last.append(Attempt(tally.context, learner.steps or 0, tally.trials, tally.successes, seconds_here))
         attempts += last
         made, took = made + swept.made, took + swept.seconds
         enough = all(attempt.successes >= plan.quantile * attempt.trials for attempt in last)

@@ -13,7 +13,7 @@ from typing import Any
 
 from keyhole.errors import ArgumentError
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.sweeps.runs.queue import Execution, open_queue
+from keyhole.sweeps.runs.queue import Execution, RunQueue
 from keyhole.sweeps.runs.run import FRESH, RunSpec
 from keyhole.sweeps.runs.store import RunSummary, Store
 from keyhole.sweeps.thresholds.design import Design
@@ -23,7 +23,7 @@ from keyhole.sweeps.thresholds.threshold import Threshold, estimate_threshold
 from keyhole.training import Task
 from keyhole.training.learners import Learner
 
-Ask = Callable[[list[RunSpec]], Mapping[str, RunSummary]]  # the runs of these that are finished, by name
+Request = Callable[[list[RunSpec]], Mapping[str, RunSummary]]  # the runs of these that are finished, by name
 LONGEST = 10**6  # context: every run is judged on 10,000 fresh inputs, 10^10 symbols there
 LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays a number of 63 bits
 
@@ -56,9 +56,9 @@ class SweepPlan:
         check_level("quantile of success", self.quantile)
         check_level("confidence", self.confidence)
 
-    def told(self, context: int, tallies: Mapping[int, Tallies]) -> "SweepPlan":
-        """The same plan, its schedule told what was found at the other contexts, where it asks for that."""
-        others = [each for other, each in tallies.items() if other != context]
+    def beside(self, context: int, tallies: Mapping[int, Tallies]) -> "SweepPlan":
+        """The plan for one context, with a schedule that uses the tallies of the others where it takes them."""
+        others = [counts for other, counts in tallies.items() if other != context]
         return replace(self, schedule=self.schedule.beside(tallies[context], others))
 
     def cells(self, context: int, tallies: Tallies) -> list[RunSpec]:
@@ -105,14 +105,21 @@ class Sweep:
         groups: dict[tuple[int, Size], list[RunSummary]] = {}
         for row in self.rows:
             groups.setdefault((row.context, row.samples), []).append(row)
-        return tuple(_tally(context, size, rows) for (context, size), rows in groups.items())
+        tallies = []
+        for (context, size), rows in groups.items():
+            wins = [row for row in rows if row.success]
+            fitted, unfitted = sum(row.fitted for row in rows), sum(map(_fails_to_fit, rows))
+            steps = float(median(row.steps for row in wins or rows))
+            failed = len(rows) - len(wins) - unfitted
+            tallies.append(Tally(context, size, len(rows), len(wins), fitted, steps, unfitted, failed))
+        return tuple(tallies)
 
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
         """m* at each context that was swept over training sets; estimated when first read."""
         by_context = {context: [row for row in self.rows if row.context == context] for context in self.plan.contexts}
-        tallies = _count_all(by_context)
-        thresholds = (threshold_of(self.plan.told(context, tallies), rows) for context, rows in by_context.items())
+        tallies = {context: _count(rows, _succeeds) for context, rows in by_context.items()}
+        thresholds = (threshold_of(self.plan.beside(context, tallies), rows) for context, rows in by_context.items())
         return tuple(threshold for threshold in thresholds if threshold is not None)
 
 
@@ -132,9 +139,9 @@ def sweep(plan: SweepPlan, store: Store, execution: Execution, watch: Watch = ig
     began = time.perf_counter()
     groups = _groups(plan)
     tracks = {track.context: track for group in groups for track in group}
-    with open_queue(store, execution) as queue:
+    with RunQueue(store, execution) as queue:
         for group in groups:
-            _advance(plan, group, queue.ask)
+            _advance(plan, group, queue.request)
         while any(track.pending for track in tracks.values()):
             for row in queue.finished().values():
                 tracks[row.context].rows[row.identity] = row
@@ -143,7 +150,7 @@ def sweep(plan: SweepPlan, store: Store, execution: Execution, watch: Watch = ig
             for group in groups:
                 if any(track.pending for track in group) or not any(track.size for track in group):
                     continue
-                _advance(plan, group, queue.ask)
+                _advance(plan, group, queue.request)
                 if not any(track.size for track in group):
                     ended += [str(track.context) for track in group]
             if watch is not ignore:
@@ -174,16 +181,16 @@ def _groups(plan: SweepPlan) -> list[list[_Track]]:
 
 def _swept(plan: SweepPlan, tracks: Sequence[_Track], store: Store, made: int, began: float) -> Sweep:
     """Return the result of a sweep with the runs of these contexts."""
-    rows = {track.context: sorted(track.rows.values(), key=_order) for track in tracks}
-    tallies = _count_all(rows)
-    needed = {context: plan.told(context, tallies).schedule.remaining(tallies[context]) for context in rows}
-    every = tuple(row for each in rows.values() for row in each)
-    versions = store.other_versions([row.identity for row in every], plan.learner)
-    return Sweep(plan, every, made, needed, time.perf_counter() - began, versions)
+    by_context = [sorted(track.rows.values(), key=_order) for track in tracks]
+    tallies = {track.context: _count(track.rows.values(), _succeeds) for track in tracks}
+    needed = {context: plan.beside(context, tallies).schedule.remaining(tallies[context]) for context in tallies}
+    rows = tuple(row for ordered in by_context for row in ordered)
+    versions = store.other_versions([row.identity for row in rows], plan.learner)
+    return Sweep(plan, rows, made, needed, time.perf_counter() - began, versions)
 
 
 def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | None:
-    """m* of the runs at one context, by a plan that was told of the others; None without runs on training sets."""
+    """m* of the runs at one context, by its plan beside the others; None without runs on training sets."""
     rows = list(rows)
     won, unfitted = training_counts(_count(rows, _succeeds)), training_counts(_count(rows, _fails_to_fit))
     if not won:
@@ -203,18 +210,18 @@ def _libraries() -> Any:
     return ThreadpoolController()
 
 
-def _advance(plan: SweepPlan, group: Sequence[_Track], ask: Ask) -> None:
+def _advance(plan: SweepPlan, group: Sequence[_Track], request: Request) -> None:
     """Go through the rounds that are in the store, up to one with runs to be made, or to the end."""
     going = True
     while going and not any(track.pending for track in group):
         tallies = {track.context: _count(track.rows.values(), _succeeds) for track in group}
         for track in group:
             with _libraries().limit(limits=1):  # threads that share small products take the time of the workers
-                told = plan.told(track.context, tallies)
-                cells = told.cells(track.context, tallies[track.context])
-                ahead = told.schedule.remaining(tallies[track.context]) if cells else 0
+                part = plan.beside(track.context, tallies)
+                cells = part.cells(track.context, tallies[track.context])
+                ahead = part.schedule.remaining(tallies[track.context]) if cells else 0
             track.size, track.forecast = len(cells), max(0, ahead - len(cells))
-            done = ask(cells)
+            done = request(cells)
             track.rows |= done
             track.pending = {cell.identity for cell in cells} - set(done)
         going = any(track.size for track in group)
@@ -242,25 +249,3 @@ def _count(rows: Iterable[RunSummary], condition: Callable[[RunSummary], bool]) 
         met, trials = counts.get(row.samples, (0, 0))
         counts[row.samples] = (met + condition(row), trials + 1)
     return counts
-
-
-def _count_all(rows: Mapping[int, Iterable[RunSummary]]) -> dict[int, Tallies]:
-    """For each context and size, the runs that succeeded, and the number of runs."""
-    return {context: _count(each, _succeeds) for context, each in rows.items()}
-
-
-def _tally(context: int, size: Size, rows: list[RunSummary]) -> Tally:
-    """The counts of the runs at one context and size."""
-    wins = [row for row in rows if row.success]
-    steps = float(median(row.steps for row in wins or rows))
-    unfitted = sum(map(_fails_to_fit, rows))
-    return Tally(
-        context,
-        size,
-        len(rows),
-        len(wins),
-        sum(row.fitted for row in rows),
-        steps,
-        unfitted,
-        len(rows) - len(wins) - unfitted,
-    )

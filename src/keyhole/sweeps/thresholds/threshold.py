@@ -22,11 +22,12 @@ from keyhole.sweeps.thresholds.psychometric import (
     resampled_peaks,
     step_likelihoods,
 )
-from keyhole.sweeps.thresholds.stopping import widening
 
 Censored = Literal["no", "below", "above"]
 
 DRAWS = 200  # bootstrap resamples: the ends of a 90 % interval then move by a tenth of its width
+MOST, LEAST = 60, 36  # runs before a narrow interval may end the rounds: with the usual prior, and at least
+SELECTED = 30.0  # runs: the square of the spread times this, over all runs, is by how much an interval is widened
 SEEDS = 20  # a success fraction counts from so many on
 
 
@@ -66,12 +67,11 @@ def estimate_threshold(
     central part of the likelihood, integrated over width and plateau; the θ that a likelihood-ratio test accepts,
     without a prior on the width; and a parametric bootstrap. A nonparametric bootstrap has zero spread at sizes where
     all runs agree. If outcomes separate perfectly (all runs fail below a size, all succeed above), only the likelihood
-    ratio covers the whole gap. Where other contexts tell the width (`prior`), the test uses what they tell, and the
-    bootstrap is left out. Rounds stop when the interval is narrow, which favours samples that look steep: a profile
-    likelihood instead of the integral then covers less often than the stated confidence. `rounds` says that the runs
-    were chosen in rounds that stopped so, short of their budget: the interval is then wider (`widening`), and
-    `estimate` says which point of it is m*. `unfitted` counts the failures that did not fit their training set among
-    the same trials.
+    ratio covers the whole gap. With a `prior` of the width from other contexts, the test uses it, and the bootstrap is
+    left out. Rounds stop when the interval is narrow, which favours samples that look steep: a profile likelihood
+    instead of the integral then covers less often than the stated confidence. With `rounds` the runs were chosen in
+    rounds that stopped so, short of their budget: the interval is then wider (`widening`), and `estimate` gives its
+    m*. `unfitted` counts the failures that did not fit their training set among the same trials.
     """
     check_level("confidence", confidence)
     fit = fit_curves(counts, quantile, prior)
@@ -81,6 +81,7 @@ def estimate_threshold(
     if rounds:
         low, high = widen((low, high), fit)
     stunted = fit.never >= fit.profile.max()
+    checked = sum(trials for _, trials in (unfitted or {}).values())
     return Threshold(
         context=context,
         quantile=quantile,
@@ -91,7 +92,7 @@ def estimate_threshold(
         plateau=float(fit.successes[-1] / fit.trials[-1] if stunted else shapes[1]),
         slope=float(shapes[0]),
         trials=int(fit.trials.sum()),
-        unfitted=_share(unfitted),
+        unfitted=sum(failed for failed, _ in (unfitted or {}).values()) / checked if checked else None,
         smallest=int(fit.sizes[0]),
         largest=int(fit.sizes[-1]),
         empirical=empirical_threshold(counts, quantile),
@@ -114,7 +115,7 @@ def likelihood_interval(fit: Fit, confidence: float) -> tuple[float | None, floa
     Where outcomes separate perfectly the likelihood is flat, and its central part depends more on the grid of θ and on
     the prior of the width than on the runs; the test accepts all of a gap between two sizes. An end is None where
     nothing bounds it: the test still accepts at the edge of the grid, or accepts a curve that never reaches the
-    quantile. Where other contexts tell the width, the test uses what they tell.
+    quantile. A prior of the width from other contexts enters the test; the usual one does not.
     """
     drop = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / 2
     profile = fit.profile
@@ -123,8 +124,8 @@ def likelihood_interval(fit: Fit, confidence: float) -> tuple[float | None, floa
     if not len(inside):  # only curves that never reach the quantile are accepted
         return log(fit.sizes[-1]), None
     low, high = central_interval(fit, confidence)
-    told = float(fit.places[inside[0]]), float(fit.places[inside[-1]])
-    least, most = accepted_interval(fit, drop) if fit.prior == USUAL else told
+    accepted = float(fit.places[inside[0]]), float(fit.places[inside[-1]])
+    least, most = accepted_interval(fit, drop) if fit.prior == USUAL else accepted
     low, high = min(low, least), max(high, most)
     open_above = inside[-1] == len(profile) - 1 or fit.never >= floor or most == inf
     return None if inside[0] == 0 or least == -inf else low, None if open_above else high
@@ -157,7 +158,8 @@ def accepted_interval(fit: Fit, drop: float) -> tuple[float, float]:
 def threshold_interval(fit: Fit, confidence: float, seed: int) -> tuple[float | None, float | None]:
     """The hull of the two intervals: of the likelihood, and of the bootstrap where there is a fitted threshold.
 
-    Where other contexts tell the width, that of the likelihood alone covers often enough (`bench/coverage.py`).
+    With a prior of the width from other contexts, that of the likelihood alone covers often enough
+    (`bench/coverage.py`).
     A threshold beyond the sizes tried is bounded by the last of them at best: no run shows how far beyond it lies.
     """
     low, high = likelihood_interval(fit, confidence)
@@ -176,9 +178,9 @@ def threshold_interval(fit: Fit, confidence: float, seed: int) -> tuple[float | 
 def estimate(fit: Fit, ends: tuple[float | None, float | None]) -> float:
     """ln m* after rounds that stop when its interval is narrow: θ of the likeliest curve, or the interval's middle.
 
-    The middle where other contexts tell the width: that of the interval in m, which then lies within m*(1 ± p) as soon
-    as its ends are a factor of (1 + p)/(1 − p) apart. That takes the fewest runs. The middle lies a little above the
-    likeliest, by some 2 % at ±20 %.
+    With a prior of the width from other contexts it is the middle of the interval in m, which then lies within
+    m*(1 ± p) as soon as its ends are a factor of (1 + p)/(1 − p) apart. That takes the fewest runs. The middle lies a
+    little above the likeliest, by some 2 % at ±20 %.
     """
     low, high = ends
     if fit.prior == USUAL or low is None or high is None:
@@ -193,14 +195,28 @@ def widen(ends: tuple[float | None, float | None], fit: Fit) -> tuple[float | No
     return None if low is None else min(low, ends[0] or low), None if high is None else max(high, ends[1] or high)
 
 
+def enough_runs(prior: WidthPrior) -> int:
+    """The runs before a narrow interval may end the rounds: the first few often look steeper than they are."""
+    return MOST if prior == USUAL else round(min(max(MOST * prior.spread, LEAST), MOST))
+
+
+def widening(prior: WidthPrior, runs: float) -> float:
+    """The factor on the interval of ln m* after so many runs, in rounds that end when it looks narrow.
+
+    Runs that happen to look steeper than the learner is give a narrow interval, and end the rounds. So rounds that stop
+    early are a selection, and their intervals would cover m* less often than the confidence. The selection is the
+    stronger the less the width is known beforehand. With a prior from other contexts the factor is 1 + 30·spread²/runs;
+    else it is 1 + (60/runs)², and 1 below 60 runs, which end for their budget alone. The numbers were chosen by
+    simulation, so that over several kinds of curves together about 90 % of the third that stops first cover; of single
+    kinds more or fewer do (`bench/coverage.py`).
+    """
+    if prior != USUAL:
+        return 1 + SELECTED * prior.spread**2 / runs
+    return 1 + (MOST / runs) ** 2 if runs >= MOST else 1.0
+
+
 def censored_side(fit: Fit) -> Censored:
     """On which side of the sizes tried the best curve has its threshold."""
     if fit.never >= fit.profile.max() or fit.peak > log(fit.sizes[-1]):
         return "above"
     return "below" if fit.peak < log(fit.sizes[0]) else "no"
-
-
-def _share(counts: Counts | None) -> float | None:
-    """The share of all trials, where there are any."""
-    trials = sum(n for _, n in (counts or {}).values())
-    return sum(k for k, _ in (counts or {}).values()) / trials if trials else None

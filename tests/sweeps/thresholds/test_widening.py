@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.sweeps.thresholds.psychometric import USUAL, WidthPrior
-from keyhole.sweeps.thresholds.stopping import enough_runs, widening
+from keyhole.sweeps.thresholds.threshold import enough_runs, widening
 
 spreads = st.floats(0.1, 0.99)
 
