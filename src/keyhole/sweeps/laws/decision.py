@@ -1,9 +1,7 @@
 """The decision rule: when the thresholds of a sweep name a growth law, when they leave it open, and when no law fits.
 
 The numbers below were chosen by simulation on seeds of their own. `bench/laws.py` reports, on other seeds, how often
-the rule names the right law and how often a wrong one; `naming_rates` does so for contexts and errors of one's own.
-
-The result of a comparison of growth laws: each law as fitted, and whether the best one may be named.
+the rule names the right law and how often a wrong one; `naming_rates` does so for any contexts and errors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -81,6 +79,8 @@ def decide(points: Points, laws: Sequence[GrowthLaw] = LAWS) -> Decision:
                Φ(−(c + d)/(2√d)), which is largest at d = c. (Curves that are fitted come near this: by simulation.)
     Source     Ours; the score is Schwarz's with a price that does not depend on the number of points.
     """
+    from scipy.special import chdtrc  # noqa: PLC0415  (imported for a decision, not with this module)
+
     laws = tuple(laws)
     fits = tuple(fit_law(points, law) for law in laws)
     deviances = np.array([fit.deviance for fit in fits])
@@ -88,12 +88,14 @@ def decide(points: Points, laws: Sequence[GrowthLaw] = LAWS) -> Decision:
     scores = deviances + PRICE * coefficients[:, None]
     best, (first, second) = scores.argmin(axis=0), np.sort(scores, axis=0)[:2]
     rows = np.arange(scores.shape[1])
-    fit_p = np.array([_chi_square_tail(fit.deviance, len(points.contexts) - fit.law.parameters) for fit in fits])
+    freedom = (len(points.contexts) - coefficients)[:, None]
+    tails = chdtrc(np.maximum(freedom, 1), np.maximum(deviances, 0.0))
+    fit_p = np.where(freedom > 0, tails, 1.0)
     bends = bent_laws(points.contexts)
     bent = np.array([fit_law(points, bend).deviance for bend in bends])
     gains = deviances[best, rows] - bent
     constant = coefficients[best] == 1
-    limits = np.array([[_limit(law, bend) for law in laws] for bend in bends])[:, best]
+    limits = np.array([[_largest_gain(law, bend) for law in laws] for bend in bends])[:, best]
     price = PRICE * (3 - coefficients[best])
     return Decision(
         laws=laws,
@@ -143,7 +145,7 @@ def shares(decision: Decision) -> dict[str, float]:
     return {**named, "undecided": float((~decision.named & ~decision.misfit).mean()), "misfit": misfit}
 
 
-def _limit(law: GrowthLaw, bend: BentLaw) -> float:
+def _largest_gain(law: GrowthLaw, bend: BentLaw) -> float:
     """Return the most that a bend may gain on a law, in deviance, if the law is to be named."""
     if law.parameters == 1:
         return PRICE + 2 * log(ODDS)
@@ -157,13 +159,6 @@ def _is_flat(points: Points, laws: Sequence[GrowthLaw]) -> Bool[np.ndarray, "dra
         return np.zeros(len(np.atleast_2d(points.values)), dtype=bool)
     moved = [deviance_at(points, law, side * log(FLAT)) for law in laws if law.parameters == 2 for side in (1, -1)]
     return np.asarray(np.min(moved, axis=0) - fit_law(points, level[0]).deviance >= 2 * log(ODDS))
-
-
-def _chi_square_tail(deviance: Float[np.ndarray, "draws"], freedom: int) -> Float[np.ndarray, "draws"]:
-    """The probability that a chi-square variable exceeds the deviance; 1 without a degree of freedom."""
-    from scipy.special import chdtrc  # noqa: PLC0415  (imported for a decision, not with this module)
-
-    return np.asarray(chdtrc(freedom, np.maximum(deviance, 0.0)) if freedom > 0 else np.ones_like(deviance))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ ln m*(T) is Gaussian about the law, and its interval gives the standard error. A
 sizes tried, or whose interval is open at one end, enters by the probability of lying there. If m* has no upper bound,
 a law is not penalised for predicting a large value. Thresholds without any bound are dropped.
 
-Accuracy of the best constant answer, and the information-theoretic lower bound on m*.
+Beside m* stand the accuracy of the best constant answer, and the information-theoretic lower bound on m*.
 """
 
 from collections.abc import Sequence
@@ -77,9 +77,19 @@ def read_points(thresholds: Sequence[Threshold], confidence: float) -> Points:
     """
     check_level("confidence", confidence)
     width = NormalDist().inv_cdf((1 + confidence) / 2)
-    bounded = [each for each in thresholds if (each.low, each.high) != (None, None)]
-    rows = [_row(each, width) for each in sorted(bounded, key=lambda each: each.context)]
-    contexts, values, side, errors = zip(*rows, strict=True) if rows else ((), (), (), ())
+    contexts, values, side, errors = [], [], [], []
+    for threshold in sorted(thresholds, key=lambda each: each.context):
+        low, high = (None if end is None else log(end) for end in (threshold.low, threshold.high))
+        ends = [end for end in (low, high) if end is not None]
+        if not ends:
+            continue
+        # without an estimate the edge of the sizes tried is a sharp bound, of error 0 if the interval ends there
+        edge = threshold.largest if threshold.censored == "above" else threshold.smallest
+        middle = log(edge if threshold.m is None else threshold.m)
+        contexts.append(threshold.context)
+        values.append(middle)
+        side.append(1 if high is None else -1 if low is None else 0)
+        errors.append(sum(abs(end - middle) / width for end in ends) / len(ends))
     if len(set(contexts)) < len(contexts):
         raise DataError("A growth law was asked for with two thresholds at one context; give one for each.")
     return Points(
@@ -115,18 +125,6 @@ def deviance_at(points: Points, law: GrowthLaw, ln_ratio: float) -> Float[np.nda
     values = np.atleast_2d(points.values)
     residual = (values - law.ln_rise(points.contexts, points.ends, np.array(ln_ratio)))[:, None, :]
     return np.asarray(_deviance(residual - _level(residual, points)[..., None], points)[:, 0])
-
-
-def _row(threshold: Threshold, width: float) -> tuple[int, float, int, float]:
-    """Context, ln m, side, standard error; the edge of the sizes tried is a sharp bound, of error 0."""
-    low, high = (None if end is None else log(end) for end in (threshold.low, threshold.high))
-    if threshold.m is None:  # the estimate begins at the edge; the bound lies at the edge or on the tried side
-        middle = log(threshold.largest if threshold.censored == "above" else threshold.smallest)
-    else:
-        middle = log(threshold.m)
-    side = 1 if high is None else -1 if low is None else 0
-    ends = [abs(end - middle) / width for end in (low, high) if end is not None]
-    return threshold.context, middle, side, sum(ends) / len(ends)
 
 
 def _level(residual: Float[np.ndarray, "draws mesh n"], points: Points) -> Float[np.ndarray, "draws mesh"]:

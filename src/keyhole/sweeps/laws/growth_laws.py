@@ -1,17 +1,16 @@
-"""Growth laws: how m* could rise with the context length T. The interface, and the laws of the library.
+"""Growth laws: how m* could rise with the context length T; the interface, the laws of the library, and bent laws.
 
 A law is fitted by two numbers: ln m at the shortest context, called its level, and ln ρ, where ρ is the ratio of its
 values at the longest and the shortest context. So every law is ln m = level + h(T; ρ) with h = 0 at the shortest
 context, and noise of a fixed share of m is noise of a fixed size in ln m.
 
 To add a law of the form a + b·f(T), make an `AffineLaw`. To add a law of another form, write a class with the members
-of `GrowthLaw`. A law of your own goes to `compare_laws(..., laws=...)` or `keyhole.learn(..., laws=...)`. A law of
-the library goes into `LAWS` below.
-
-Bent laws: a growth law that begins late or ends early, the rivals that a law has to stand up to before it is named.
+of `GrowthLaw`. Give your own law to `compare_laws(..., laws=...)` or `keyhole.learn(..., laws=...)`. A law of the
+library goes into `LAWS` below.
 
 A law that stops growing, or that is level at first, is not in the list of laws that are compared, and some law of the
-list always fits it best. A bent law stands for it: growth by a law of the list between two contexts, none outside.
+list always fits it best. A bent law stands for it: growth by a law of the list between two contexts, none outside. A
+law has to stand up to these rivals before it is named.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -169,14 +168,14 @@ def read_laws(laws: Sequence[str | GrowthLaw]) -> tuple[GrowthLaw, ...]:
             raise ArgumentError(
                 f"The growth law {law.name!r} has {law.parameters} parameters; a law is fitted by 1 or 2."
             )
-    read = tuple(known[law] if isinstance(law, str) else law for law in laws)
-    names = [law.name for law in read]
+    compared = tuple(known[law] if isinstance(law, str) else law for law in laws)
+    names = [law.name for law in compared]
     if len(names) < 2:
         raise ArgumentError(f"A comparison of {len(names)} growth laws was asked for; give at least 2.")
     for name in names:
         if names.count(name) > 1:
             raise ArgumentError(f"The growth law {name!r} was given twice; give each law once.")
-    return read
+    return compared
 
 
 def check_law(law: GrowthLaw, contexts: Float[np.ndarray, "n"]) -> None:

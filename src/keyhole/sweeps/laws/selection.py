@@ -10,7 +10,6 @@ from math import exp
 
 import numpy as np
 
-from keyhole.arrays import Int
 from keyhole.decimals import percent
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
@@ -68,8 +67,8 @@ def compare_laws(
     wins = np.argmin([fit.deviance / scatter + PRICE * fit.law.parameters for fit in refits], axis=0)
     scores = decision.scores[:, 0]
     support = np.exp((scores.min() - scores) / 2)
-    longest = max(1, min(n // 4, n - 3))  # the longest quarter is held out; at least three contexts are seen
-    seen, held_out = np.arange(n - longest), np.arange(n - longest, n)
+    longest = max(1, min(n // 4, n - 3))  # the longest quarter is held out; at least three contexts come before
+    earlier, later = points.subset(np.arange(n - longest)), points.subset(np.arange(n - longest, n))
     fitted = [
         FittedLaw(
             law=law,
@@ -79,12 +78,27 @@ def compare_laws(
             weight=float(support[i] / support.sum()),
             fit_p=float(decision.fit_p[i, 0]),
             share=float((wins == i).mean()),
-            foretold=_held_out_error(points, law, seen, held_out),
+            foretold=_held_out_error(earlier, later, law),
         )
         for i, law in enumerate(compared)
     ]
     ranked = tuple(sorted(fitted, key=lambda law: law.score))
-    return _verdict(ranked, decision, points, scatter, tuple(int(context) for context in points.contexts[held_out]))
+    misfit, named = bool(decision.misfit[0]), bool(decision.named[0])
+    place = int(decision.bend_deviances[:, 0].argmin())
+    ln_odds = (ranked[0].score - float(decision.bend_deviances[place, 0]) - 3 * PRICE) / 2
+    verdict = LawVerdict(
+        laws=ranked,
+        odds=float(decision.odds[0]),
+        status="misfit" if misfit else "named" if named else "undecided",
+        scatter=scatter,
+        monotone_p=_monotone_p(points),
+        rival=decision.bends[place].formula,
+        rival_odds=exp(min(ln_odds, 700.0)),
+        power=_power(decision, points),
+        held_out=tuple(int(context) for context in later.contexts),
+        warnings=(),
+    )
+    return replace(verdict, warnings=tuple(_warnings(verdict, decision, points)))
 
 
 def comparable(thresholds: Sequence[Threshold]) -> bool:
@@ -96,14 +110,11 @@ def _suffice(points: Points) -> bool:
     return len(points.contexts) >= LEAST and int((points.side == 0).sum()) >= LEAST - 1
 
 
-def _held_out_error(
-    points: Points, law: GrowthLaw, seen: Int[np.ndarray, "k"], held_out: Int[np.ndarray, "l"]
-) -> float | None:
+def _held_out_error(earlier: Points, later: Points, law: GrowthLaw) -> float | None:
     """The root mean square of ln(threshold/prediction) at the longest contexts.
 
     A censored point counts only on the side it excludes. None with fewer than 2 bounded points before them.
     """
-    earlier, later = points.subset(seen), points.subset(held_out)
     if (earlier.side == 0).sum() < 2:
         return None
     gap = later.values - fit_law(earlier, law).ln_values(later.contexts)[0]
@@ -122,48 +133,25 @@ def _coefficients(fit: LawFit, refits: LawFit, confidence: float) -> dict[str, E
     }
 
 
-def _verdict(
-    laws: tuple[FittedLaw, ...], decision: Decision, points: Points, scatter: float, held_out: tuple[int, ...]
-) -> LawVerdict:
-    """Return the outcome of the rule, with everything that stands in the way of a name."""
-    misfit, named = bool(decision.misfit[0]), bool(decision.named[0])
-    place = int(decision.bend_deviances[:, 0].argmin())
-    ln_odds = (laws[0].score - float(decision.bend_deviances[place, 0]) - 3 * PRICE) / 2
-    found = LawVerdict(
-        laws=laws,
-        odds=float(decision.odds[0]),
-        status="misfit" if misfit else "named" if named else "undecided",
-        scatter=scatter,
-        monotone_p=_monotone_p(points),
-        rival=decision.bends[place].formula,
-        rival_odds=exp(min(ln_odds, 700.0)),
-        power=_power(decision, points),
-        held_out=held_out,
-        warnings=(),
-    )
-    return replace(found, warnings=tuple(_warnings(found, decision, points)))
-
-
-def _warnings(found: LawVerdict, decision: Decision, points: Points) -> Iterator[str]:
+def _warnings(verdict: LawVerdict, decision: Decision, points: Points) -> Iterator[str]:
     """Say in what way no law fits, what keeps the rule from naming one, and which law predicts better."""
-    first = found.laws[0]
-    if found.status == "misfit":
-        if max(law.fit_p for law in found.laws) < MISFIT:
+    first = verdict.laws[0]
+    if verdict.status == "misfit":
+        if max(law.fit_p for law in verdict.laws) < MISFIT:
             falls = "does not fit either: m* falls, or its intervals are too narrow"
-            yield f"No law fits. A free rising curve {'does' if found.monotone_p >= MISFIT else falls}."
-        if found.rival_odds >= ODDS:
-            yield f"{found.rival} explains the points better, odds {found.rival_odds:.2g} to 1."
-    elif found.status == "undecided":
-        yield from _obstacles(found, decision, points)
-    best = best_forecaster(found.laws)
+            yield f"No law fits. A free rising curve {'does' if verdict.monotone_p >= MISFIT else falls}."
+        if verdict.rival_odds >= ODDS:
+            yield f"{verdict.rival} explains the points better, odds {verdict.rival_odds:.2g} to 1."
+    elif verdict.status == "undecided":
+        yield from _obstacles(verdict, decision, points)
+    best = best_forecaster(verdict.laws)
     if best is not None and best.name != first.name:
-        yield f"{best.formula} foretold T = {', '.join(map(str, found.held_out))} better than {first.formula} did."
+        yield f"{best.formula} foretold T = {', '.join(map(str, verdict.held_out))} better than {first.formula} did."
 
 
-def _obstacles(found: LawVerdict, decision: Decision, points: Points) -> Iterator[str]:
+def _obstacles(verdict: LawVerdict, decision: Decision, points: Points) -> Iterator[str]:
     """Say what keeps the rule from naming a law, where some law fits."""
-    first = found.laws[0]
-    low, high = points.ends
+    first, (low, high) = verdict.laws[0], points.ends
     if not decision.ranging[0] and first.law.parameters == 1:
         yield f"A rise or fall of m* by a factor of {FLAT:g} is not excluded; use a finer precision."
     elif not decision.ranging[0]:
@@ -174,11 +162,11 @@ def _obstacles(found: LawVerdict, decision: Decision, points: Points) -> Iterato
     if not decision.fitting[0]:
         yield f"{first.formula} itself does not fit: probability {first.fit_p:.1g}."
     if not decision.straight[0]:
-        yield f"{found.rival} explains the points as well (a name takes odds of {BENT_ODDS:g} to 1)."
+        yield f"{verdict.rival} explains the points as well (a name takes odds of {BENT_ODDS:g} to 1)."
     if not decision.clear[0]:
         yield (
             f"A name takes odds of {ODDS:g} to 1. On points like these {first.formula} would be named in "
-            f"{percent(found.power, 0)} of sweeps if it is true: add contexts or runs."
+            f"{percent(verdict.power, 0)} of sweeps if it is true: add contexts or runs."
         )
 
 

@@ -1,9 +1,7 @@
 """A plan: sweeps with every setting spelled out, the laws they are judged by, and the numbers of the decision rule.
 
 As a TOML file it repeats a sweep exactly. Its hash names what was planned: it is that of the values, so that spacing
-and comments do not count.
-
-The longest context held out: what each law, fitted to the others, predicts there.
+and comments do not count. The standard library reads TOML and does not write it, so `write_plan` does.
 """
 
 import hashlib
@@ -147,8 +145,8 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
     except KeyholeError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        said = f"lacks {error}" if isinstance(error, KeyError) else f"has a value of another kind ({error})"
-        raise ArgumentError(f"The plan {path!r} {said}. Save one to see every field.") from error
+        lack = f"lacks {error}" if isinstance(error, KeyError) else f"has a value of another kind ({error})"
+        raise ArgumentError(f"The plan {path!r} {lack}. Save one to see every field.") from error
     if not sweeps or len(sweeps) < len(record["sweep"]):
         raise ArgumentError(f"The plan {path!r} has no sweep, or two sweeps of one name; give each its own.")
     if mistyped := sorted(_mistyped(list(sweeps.values()), "sweep")):
@@ -239,19 +237,15 @@ def _mistyped(value: Any, place: str, kind: Any = None) -> Iterator[str]:
         kinds = get_type_hints(type(value))
         for field in fields(value):
             yield from _mistyped(getattr(value, field.name), f"{place}.{field.name}", kinds[field.name])
-    elif not _is_of(value, kind):
+    elif (kind in (bool, int, str) and type(value) is not kind) or (
+        kind in (float, float | None)
+        and not (value is None and kind is not float)
+        and not (type(value) in {int, float} and isfinite(value))
+    ):
         yield place
     elif isinstance(value, list | tuple):
         for part in value:
             yield from _mistyped(part, place, int if kind == tuple[int, ...] else None)
-
-
-def _is_of(value: Any, kind: Any) -> bool:
-    if kind in (bool, int, str):
-        return type(value) is kind
-    if kind in (float, float | None):
-        return (value is None and kind is not float) or (type(value) in {int, float} and isfinite(value))
-    return True
 
 
 DRAWS = 400  # data sets redrawn, each point by its error
@@ -279,15 +273,15 @@ def predict_longest(thresholds: Sequence[Threshold], laws: Sequence[GrowthLaw]) 
     last = len(points.contexts) - 1
     if last < LEAST or (points.side[:last] == 0).sum() < LEAST or points.side[last] != 0:
         return ()
-    seen, longest = points.subset(np.arange(last)), points.contexts[last:]
-    redrawn = seen.resampled(DRAWS, 1.0, np.random.default_rng(0))
+    shorter, longest = points.subset(np.arange(last)), points.contexts[last:]
+    redrawn = shorter.resampled(DRAWS, 1.0, np.random.default_rng(0))
     predictions = []
     for law in laws:
-        middle = float(fit_law(seen, law).ln_values(longest)[0, 0])
+        middle = float(fit_law(shorter, law).ln_values(longest)[0, 0])
         spread = fit_law(redrawn, law).ln_values(longest)[:, 0]
         low, high = np.quantile(spread, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         error = float(np.hypot(points.errors[last], spread.std()))
-        value = Estimate(*(float(np.exp(each)) for each in (middle, min(low, middle), max(high, middle))))
+        value = Estimate(*(float(np.exp(end)) for end in (middle, min(low, middle), max(high, middle))))
         off = (float(points.values[last]) - middle) / error
         predictions.append(Prediction(law.name, law.formula, int(longest[0]), value, off))
-    return tuple(sorted(predictions, key=lambda each: abs(each.off)))
+    return tuple(sorted(predictions, key=lambda prediction: abs(prediction.off)))
