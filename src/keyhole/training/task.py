@@ -1,10 +1,8 @@
 """A task: a sparse function hidden at random positions of a context, and the distribution of what the learner sees.
 
-Access to a hidden function: a probe for readings, and a source of fresh samples.
-
-A learner never holds the function itself. One that takes readings is given an `Observer`, which draws a probe: inputs,
-labels, relevant positions and characters, as arrays. One that learns online is given a `SampleSource`. Neither is
-there to predict with: success is judged on inputs that the learner does not see.
+A learner never gets the function itself. One that takes readings has an `Observer`, which draws a probe: inputs,
+labels, relevant positions and characters, as arrays. One that learns online has a `SampleSource`. Neither is there to
+predict with: success is judged on inputs that the learner does not see.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -281,12 +279,12 @@ class Observation:
         return bool(self.characters.shape[1])
 
 
-# of a reading, and the weights it was taken of; before the first step the weights come with step 0 alone
+# gets a reading and the weights it was taken of; before the first step the weights come with step 0 alone
 Notice = Callable[[Mapping[str, float], Mapping[str, np.ndarray]], None]
 
 
 class Observer:
-    """Draws probes of one hidden function, for readings taken while a learner trains; `notice` hears of each."""
+    """Draws probes of one hidden function, for readings taken while a learner trains; `notice` gets each."""
 
     def __init__(self, instance: Instance, notice: Notice | None = None) -> None:
         self._instance = instance

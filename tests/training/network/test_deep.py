@@ -16,7 +16,7 @@ from keyhole.training import SparseTask
 from keyhole.training.learners import DeepLearner, TransformerSettings, learner_from_record, learner_named
 from keyhole.training.learners.gradient import block_rows
 from keyhole.training.network.deep import apply_layers, initial_layers, layer_of, outputs_of
-from keyhole.training.network.network import apply, block_of, model_of_blocks
+from keyhole.training.network.network import apply, block_of, model_of
 from keyhole.training.task import ProblemSize
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,7 @@ def test_network_is_the_general_model(settings, layers):
         ours = np.asarray(jax.jit(partial(apply_layers, layers, settings))(parameters, jnp.asarray(inputs)))
     weights = {name: np.asarray(array, dtype=np.float64) for name, array in parameters.items()}
     blocks = tuple(block_of(settings, layer_of(weights, layer)) for layer in range(layers))
-    model = model_of_blocks(settings, weights, blocks)
+    model = model_of(settings, weights, blocks)
     assert len(model.blocks) == layers
     assert np.abs(ours - forward(model, inputs)).max() < CLOSE
 

@@ -1,6 +1,6 @@
 """A random consistent hypothesis: every sparse function is tried, and one that fits is drawn.
 
-It shows what the data alone decide. The number of relevant positions is told to it; nothing else is.
+It shows what the data alone decide. It gets the number of relevant positions, and nothing else of the function.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from keyhole.arrays import Bool, Int, UInt8
-from keyhole.boolean.fitting import ConjunctionSearch, JuntaSearch, Search, draw_fitting_set
+from keyhole.boolean.fitting import ConjunctionSearch, JuntaSearch, draw_fitting_set
 from keyhole.errors import ArgumentError
 from keyhole.training.learners.base import Fitted
 from keyhole.training.learners.exact import ExactLearner, as_bits
@@ -65,7 +65,14 @@ class Consistent(ExactLearner):
         bits, labels, sparsity = as_bits(examples.inputs), examples.labels, size.sparsity
         rng = np.random.default_rng(seed)
         search = (ConjunctionSearch if self.kind == "and" else JuntaSearch).of(bits, labels)
-        _require_affordable(search, sparsity, bits.shape, self.name)
+        words = -(-len(labels) // 64) * (1 if self.kind == "and" else 2 ** (sparsity + 1))
+        work = comb(len(search.places), sparsity) * words
+        if work > MOST:
+            raise ArgumentError(
+                f"{self.name} would compare {work:.1e} words: all {sparsity}-subsets of {len(search.places)} "
+                f"positions on {len(labels)} samples, and {MOST:.0e} are ten seconds. Use a shorter context or a "
+                "sparser function."
+            )
         positions = draw_fitting_set(search, sparsity, rng) if sparsity else None
         if positions is None:
             return Fitted(TableOf((), np.array([labels.mean() > 0.5])), numbers={"consistent": 0.0})
@@ -79,14 +86,3 @@ class Consistent(ExactLearner):
 
 register_learner("consistent:and", Consistent)
 register_learner("consistent:junta", lambda: Consistent("junta"))
-
-
-def _require_affordable(search: Search, size: int, shape: tuple[int, ...], name: str) -> None:
-    """Refuse a search that would not end soon."""
-    words = -(-shape[0] // 64) * (1 if isinstance(search, ConjunctionSearch) else 2 ** (size + 1))
-    work = comb(len(search.places), size) * words
-    if work > MOST:
-        raise ArgumentError(
-            f"{name} would compare {work:.1e} words: all {size}-subsets of {len(search.places)} positions on "
-            f"{shape[0]} samples, and {MOST:.0e} are ten seconds. Use a shorter context or a sparser function."
-        )

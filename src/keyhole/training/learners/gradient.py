@@ -1,8 +1,4 @@
-"""Learners that train a network by gradient descent: settings, steps, readings. jax is imported when one trains.
-
-The shapes of arrays in which a transformer is trained and evaluated: few, so that few programs are compiled.
-
-Settings with a name.
+"""Learners that train a network by gradient descent, and settings with a name. jax is imported when one trains.
 
 `default` and `parity` were chosen by the rule of bench/tune.py (`make tune` runs it again). There are two: no
 candidate served both tasks. Conjunctions want a rate of 3e-3, at which parities mostly stay at chance;

@@ -1,7 +1,7 @@
 """Learners by name, and back from their records. A learner registers itself in its own file."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from keyhole.errors import ArgumentError
 from keyhole.training.learners.base import Learner
@@ -9,12 +9,7 @@ from keyhole.training.learners.base import Learner
 Record = Mapping[str, Any]
 
 
-class _Entry(NamedTuple):
-    make: Callable[..., Learner]
-    from_record: Callable[[Record], Learner]
-
-
-_LEARNERS: dict[str, _Entry] = {}
+_LEARNERS: dict[str, tuple[Callable[..., Learner], Callable[[Record], Learner]]] = {}  # made by name, by record
 
 
 def register_learner(
@@ -26,14 +21,10 @@ def register_learner(
     as a value needs a name only where its stored runs are to be made again. The last registration of a name counts, but
     the library's own names are not replaced.
     """
-    known = _LEARNERS.get(name)
-    if known is not None and _is_ours(known.make) and not _is_ours(make):
+    known, _ = _LEARNERS.get(name, (make, None))
+    if known.__module__.startswith("keyhole.") and not make.__module__.startswith("keyhole."):
         raise ArgumentError(f"A learner of one's own was called {name!r}, and keyhole has one; choose another name.")
-    _LEARNERS[name] = _Entry(make, from_record or (lambda _record: make()))
-
-
-def _is_ours(make: Callable[..., Learner]) -> bool:
-    return make.__module__.startswith("keyhole.")
+    _LEARNERS[name] = make, from_record or (lambda _record: make())
 
 
 def learner_names() -> tuple[str, ...]:
@@ -44,10 +35,10 @@ def learner_names() -> tuple[str, ...]:
 def learner_named(name: str) -> Learner:
     """Return the learner of this name."""
     if name in _LEARNERS and not name.endswith(":"):
-        return _LEARNERS[name].make()
+        return _LEARNERS[name][0]()
     prefix, colon, rest = name.partition(":")
     if rest and prefix + colon in _LEARNERS:
-        return _LEARNERS[prefix + colon].make(rest)
+        return _LEARNERS[prefix + colon][0](rest)
     raise ArgumentError(f"There is no learner {name!r}; there are {', '.join(learner_names())}.")
 
 
@@ -60,4 +51,4 @@ def learner_from_record(record: Record) -> Learner:
             f"The learner {name!r} is not registered; there are {', '.join(learner_names())}. Register it with "
             "keyhole.training.learners.register_learner, so that its runs can be made again."
         )
-    return entry.from_record(record)
+    return entry[1](record)

@@ -75,8 +75,8 @@ class Estimator(Learner):
         """Fit the estimator; from labels that are all alike it learns that label."""
         inputs, labels = examples.inputs, examples.labels
         if labels.all() or not labels.any():
-            return Fitted(_Always(bool(labels[0])))
-        with _telling(self.name):
+            return Fitted(lambda others: np.full(len(others), labels[0]))
+        with _explain_errors(self.name):
             model = self._make(int(seed.generate_state(1)[0]))
             model.fit(_features(inputs, size.symbols), labels)
         return Fitted(_Trained(self.name, model, size.symbols))
@@ -93,7 +93,7 @@ class Estimator(Learner):
             return np.full(len(others), labels[0])
         middle, spread = features.mean(axis=0), features.std(axis=0)
         spread = np.where(spread > 0, spread, 1.0)
-        with _telling(self.name):
+        with _explain_errors(self.name):
             model = self._make(int(seed.generate_state(1)[0]))
             model.fit((features - middle) / spread, labels)
             return np.asarray(model.predict((others - middle) / spread), dtype=bool)
@@ -130,7 +130,7 @@ def classifier(kind: str, settings: Mapping[str, Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def _telling(name: str) -> Iterator[None]:
+def _explain_errors(name: str) -> Iterator[None]:
     """Turn an error of scikit-learn into a sentence; use a classifier that stopped at its limit of iterations."""
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415  (imported by its learners only)
 
@@ -144,21 +144,13 @@ def _telling(name: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Always:
-    label: bool
-
-    def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
-        return np.full(len(inputs), self.label)
-
-
-@dataclass(frozen=True)
 class _Trained:
     name: str
     model: Any
     symbols: int
 
     def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
-        with _telling(self.name):
+        with _explain_errors(self.name):
             return np.asarray(self.model.predict(_features(inputs, self.symbols)), dtype=bool)
 
 

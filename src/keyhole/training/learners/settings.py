@@ -1,7 +1,4 @@
-"""The settings of the transformer: plain values that decide the network, its start and its training.
-
-The settings of a network that reads a set of tokens: plain values that decide the network and its training.
-"""
+"""The settings of the transformer, and of a network that reads a set: plain values that decide it and its training."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace

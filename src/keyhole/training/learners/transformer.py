@@ -1,7 +1,4 @@
-"""The learner this laboratory is about: one layer of attention read at [CLS], trained by gradient descent.
-
-Several layers of attention read at [CLS], trained by gradient descent: beside the one-layer transformer.
-"""
+"""The learner this laboratory is about, one layer of attention read at [CLS]; and several layers of it beside."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,7 +62,7 @@ USUAL = TransformerSettings(
 
 @dataclass(frozen=True)
 class DeepLearner(GradientLearner):
-    """A Transformer encoder of some layers; every token asks every other, and a step costs as much as T²."""
+    """A Transformer encoder of some layers; every token reads every other, and a step costs as much as T²."""
 
     settings: TransformerSettings = USUAL
     layers: int = 2

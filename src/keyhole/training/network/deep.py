@@ -101,34 +101,24 @@ def apply_layers(
 def _layer(
     settings: TransformerSettings, p: Parameters, stream: Float[Array, "n T d"], key: Array | None, *, last: bool
 ) -> Float[Array, "n Q d"]:
-    """One encoder layer at every row, or (the last) at [CLS] alone."""
-    seen = norm_rows(settings, p, "attention_norm", stream) if settings.norm == "pre" else stream
-    kept = (None, None, None) if key is None else tuple(jax.random.split(key, 3))
-    asking, stream = (seen[:, -1:], stream[:, -1:]) if last else (seen, stream)
-    first, second = (
-        None if mask is None or not settings.dropout else jax.random.bernoulli(mask, 1 - settings.dropout, stream.shape)
-        for mask in kept[1:]
-    )
-    attended = _attend(settings, p, seen, asking, kept[0])
-    return rest_of_layer(settings, p, stream, attended, Dropout(first, second, None))
-
-
-def _attend(
-    settings: TransformerSettings,
-    p: Parameters,
-    seen: Float[Array, "n T d"],
-    asking: Float[Array, "n Q d"],
-    key: Array | None,
-) -> Float[Array, "n Q d"]:
-    """Return the mixtures that the heads read at each query row, side by side; a key drops weights of attention."""
-    n, heads = len(seen), (settings.heads, settings.width // settings.heads)
-    query = (asking @ p["query"] + p["query_bias"]).reshape(n, -1, *heads)
-    keys = (seen @ p["key"]).reshape(n, -1, *heads)
-    values = (seen @ p["value"] + p["value_bias"]).reshape(n, -1, *heads)
+    """One encoder layer at every row, or (the last) at [CLS] alone; a key drops entries and weights of attention."""
+    rows = norm_rows(settings, p, "attention_norm", stream) if settings.norm == "pre" else stream
+    queries, stream = (rows[:, -1:], stream[:, -1:]) if last else (rows, stream)
+    n, heads = len(rows), (settings.heads, settings.width // settings.heads)
+    query = (queries @ p["query"] + p["query_bias"]).reshape(n, -1, *heads)
+    keys = (rows @ p["key"]).reshape(n, -1, *heads)
+    values = (rows @ p["value"] + p["value_bias"]).reshape(n, -1, *heads)
     weights = jax.nn.softmax(jnp.einsum("nqhk,nthk->nhqt", query, keys) / np.sqrt(heads[1]), axis=-1)
-    if key is not None and settings.attention_dropout:
-        weights = weights * kept_weights(settings, key, weights.shape)
-    return jnp.einsum("nhqt,nthk->nqhk", weights, values).reshape(asking.shape)
+    masks: tuple[Array | None, Array | None] = (None, None)
+    if key is not None:
+        of_weights, *of_entries = jax.random.split(key, 3)
+        if settings.attention_dropout:
+            weights = weights * kept_weights(settings, of_weights, weights.shape)
+        if settings.dropout:
+            first, second = (jax.random.bernoulli(one, 1 - settings.dropout, stream.shape) for one in of_entries)
+            masks = (first, second)
+    attended = jnp.einsum("nhqt,nthk->nqhk", weights, values).reshape(queries.shape)
+    return rest_of_layer(settings, p, stream, attended, Dropout(*masks, None))
 
 
 def initial_layers(layers: int, settings: TransformerSettings, symbols: int, context: int, key: Array) -> Parameters:

@@ -177,8 +177,10 @@ def reader(
     settings: TransformerSettings, data: Data, probe: Observation | None, first: Weights
 ) -> Callable[[State, Array], Row]:
     """Return what takes the readings of a run that started from these weights."""
-    context, first_scores, rows = len(first["positions"]), scores_of(settings, first), first_rows(data)
-    padded = data.inputs.shape[1] if isinstance(data, TrainingSet) else context
+    context, padded, rows = len(first["positions"]), len(first["positions"]), np.zeros((0, 1), dtype=np.uint8)
+    if isinstance(data, TrainingSet):
+        padded, rows = data.inputs.shape[1], np.asarray(data.inputs)[: min(int(data.size), FIRST)]
+    first_scores = scores_of(settings, first)
     blocks = blocks_of(padded, rows, *([] if probe is None else [probe.inputs]))
 
     def read(state: State, losses: Array) -> Row:
@@ -192,8 +194,8 @@ def reader(
             else:
                 row["loss"] = float(np.asarray(losses).mean())
             if probe is not None:
-                seen = slice(len(rows), len(rows) + len(probe.inputs))
-                row |= {**read_probe(probe, outputs[seen]), **read_mass(scores, probe, log_mass[seen])}
+                part = slice(len(rows), len(rows) + len(probe.inputs))
+                row |= {**read_probe(probe, outputs[part]), **read_mass(scores, probe, log_mass[part])}
         return row
 
     return read
@@ -203,13 +205,6 @@ def arrays_of(parameters: Parameters, context: int | None = None) -> dict[str, n
     """The parameters as arrays of numpy, with positions up to this context, or all."""
     arrays = {name: np.asarray(array) for name, array in parameters.items()}
     return arrays | {"positions": arrays["positions"][:context]}
-
-
-def first_rows(data: Data) -> np.ndarray:
-    """The first rows of the training set, without its padding; of fresh samples none."""
-    if isinstance(data, TrainingSet):
-        return np.asarray(data.inputs)[: min(int(data.size), FIRST)]
-    return np.zeros((0, 1), dtype=np.uint8)
 
 
 def fit_to_set(settings: TransformerSettings, data: TrainingSet, parameters: Parameters, outputs: np.ndarray) -> Row:

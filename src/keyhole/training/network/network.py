@@ -149,16 +149,12 @@ def path_norm(settings: TransformerSettings, parameters: Parameters) -> Float[Ar
     return norm
 
 
-def model_of(settings: TransformerSettings, weights: Mapping[str, Any]) -> Model:
-    """The same weights as a general model, in double precision."""
+def model_of(settings: TransformerSettings, weights: Mapping[str, Any], blocks: tuple[Block, ...] = ()) -> Model:
+    """The same weights as a general model, in double precision; around these blocks, where some are given."""
     w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
-    return model_of_blocks(settings, w, (block_of(settings, w),))
-
-
-def model_of_blocks(settings: TransformerSettings, w: Mapping[str, Any], blocks: tuple[Block, ...]) -> Model:
-    """The embedding and the read-out of these weights around blocks."""
     embedding = AdditiveEmbedding(w["tokens"], LearnedPositions(w["positions"]), cls_vector(settings, w))
-    return Model(embedding, blocks, ReadOut(w["readout"], w["readout_bias"], layer_norm(settings, w, "final_norm")))
+    readout = ReadOut(w["readout"], w["readout_bias"], layer_norm(settings, w, "final_norm"))
+    return Model(embedding, blocks or (block_of(settings, w),), readout)
 
 
 def block_of(settings: TransformerSettings, w: Mapping[str, Any]) -> Block:
