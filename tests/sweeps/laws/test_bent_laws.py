@@ -30,6 +30,6 @@ def test_a_bend_is_level_outside_and_the_law_inside():
 
 
 def test_a_bend_says_where_it_is():
-    """Names and formulas tell a law that stops from one that begins."""
+    """Formulas tell a law that stops from one that begins."""
     assert BentLaw(LOG, 25, 200, 200).formula == "a + b ln T up to T = 200"
-    assert BentLaw(LOG, 200, 800, 200).name == "log, from T = 200"
+    assert BentLaw(LOG, 200, 800, 200).formula == "a + b ln T from T = 200"

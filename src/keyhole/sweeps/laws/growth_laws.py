@@ -15,7 +15,7 @@ law has to stand up to these rivals before it is named.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -65,11 +65,7 @@ class ConstantLaw:
 
     name: str = "constant"
     formula: str = "a"
-
-    @property
-    def parameters(self) -> int:
-        """The level alone."""
-        return 1
+    parameters: ClassVar[int] = 1  # the level alone
 
     def ln_rise(self, contexts: Float[np.ndarray, "n"], ends: Ends, ln_ratio: Array) -> Array:  # noqa: ARG002
         """No rise."""
@@ -91,11 +87,7 @@ class AffineLaw:
     name: str
     formula: str
     f: Callable[[Array], Array]
-
-    @property
-    def parameters(self) -> int:
-        """The numbers a and b."""
-        return 2
+    parameters: ClassVar[int] = 2
 
     def ln_rise(self, contexts: Float[np.ndarray, "n"], ends: Ends, ln_ratio: Array) -> Array:
         """The logarithm ln(1 + (ρ − 1)·(f(T) − f(shortest))/(f(longest) − f(shortest)))."""
@@ -124,11 +116,7 @@ class PowerLaw:
 
     name: str = "power"
     formula: str = "a T^p"
-
-    @property
-    def parameters(self) -> int:
-        """The numbers a and p."""
-        return 2
+    parameters: ClassVar[int] = 2
 
     def ln_rise(self, contexts: Float[np.ndarray, "n"], ends: Ends, ln_ratio: Array) -> Array:
         """A straight line in ln T."""
@@ -213,25 +201,17 @@ class BentLaw:
     start: float
     stop: float
     bend: float  # the one of the two at which growth begins or ends
+    parameters: ClassVar[int] = 2  # the place of the bend is a third number, searched outside
 
     @property
     def name(self) -> str:
-        """The name of the law that is bent, and where."""
-        return f"{self.law.name}, {self._words}"
+        """The name of the law that is bent."""
+        return self.law.name
 
     @property
     def formula(self) -> str:
         """The formula of the law that is bent, and where."""
-        return f"{self.law.formula} {self._words}"
-
-    @property
-    def _words(self) -> str:
-        return f"up to T = {self.bend:g}" if self.bend == self.stop else f"from T = {self.bend:g}"
-
-    @property
-    def parameters(self) -> int:
-        """The level and the rise; the place of the bend is a third number, searched outside."""
-        return 2
+        return f"{self.law.formula} {'up to' if self.bend == self.stop else 'from'} T = {self.bend:g}"
 
     def ln_rise(self, contexts: Float[np.ndarray, "n"], ends: Ends, ln_ratio: Array) -> Array:
         """The rise of the law between the two contexts."""

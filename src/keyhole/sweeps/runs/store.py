@@ -230,10 +230,9 @@ class Store:
         with explain_errors(self.path):
             entries = self._among("SELECT identity, configuration FROM runs", identities)
             configurations = {identity: parse_json(text) for identity, text in entries}
-        gone = [name for name in identities if name not in configurations]
-        if gone:
+        if missing := [name for name in identities if name not in configurations]:
             raise StoreError(
-                f"The store {str(self.path)!r} no longer holds the run {gone[0][:10]}: the file is damaged. "
+                f"The store {str(self.path)!r} no longer holds the run {missing[0][:10]}: the file is damaged. "
                 "Restore a copy."
             )
         return configurations

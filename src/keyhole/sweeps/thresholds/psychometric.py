@@ -58,14 +58,7 @@ class Fit:
     @property
     def profile(self) -> Float[np.ndarray, "n"]:
         """The best log-likelihood at each θ."""
-        best: Float[np.ndarray, "n"] = self.likelihood.max(axis=1)
-        return best
-
-    @property
-    def flat_width_profile(self) -> Float[np.ndarray, "n"]:
-        """The best log-likelihood at each θ without the prior on the width."""
-        best: Float[np.ndarray, "n"] = (self.likelihood - _width_prior(self.shapes[:, 0], self.prior)).max(axis=1)
-        return best
+        return np.asarray(self.likelihood.max(axis=1))
 
     @property
     def best(self) -> tuple[int, int]:
@@ -117,7 +110,7 @@ def _fit(rows: tuple[tuple[int, int, int], ...], quantile: float, prior: WidthPr
         best = likely.max(axis=0).reshape(len(PLATEAUS), WIDTHS).max(axis=0)
         widths = np.geomspace(*_likely_range(widths, best, 1), WIDTHS)
     for array in (*data, places, shapes, likely):
-        array.setflags(write=False)  # whoever asks for this fit again gets the same arrays
+        array.setflags(write=False)  # the next caller gets the same arrays
     return Fit(*data, quantile, places, shapes, likely, float(never), prior)
 
 
@@ -126,9 +119,8 @@ def width_likelihood(fit: Fit, widths: Float[np.ndarray, "w"]) -> Float[np.ndarr
     data = _Data(fit.sizes, fit.successes, fit.trials)
     shapes = _shapes(widths, fit.quantile + (1 - fit.quantile) * PLATEAUS)
     likely = _likelihood(data, _reaching(data.sizes, fit.places, shapes, fit.quantile), shapes, fit.prior)
-    likely = (likely - _width_prior(shapes[:, 0], fit.prior)).reshape(len(fit.places), len(PLATEAUS), len(widths))
-    summed: Float[np.ndarray, "w"] = np.logaddexp.reduce(likely, axis=(0, 1))
-    return summed
+    likely = (likely - width_prior(shapes[:, 0], fit.prior)).reshape(len(fit.places), len(PLATEAUS), len(widths))
+    return np.asarray(np.logaddexp.reduce(likely, axis=(0, 1)))
 
 
 def resampled_peaks(fit: Fit, rng: np.random.Generator, draws: int) -> Float[np.ndarray, "draws"]:
@@ -139,23 +131,19 @@ def resampled_peaks(fit: Fit, rng: np.random.Generator, draws: int) -> Float[np.
     flat = table.reshape(len(fit.sizes), -1)
     likely = drawn @ np.log(flat / (1 - flat)) + fit.trials @ np.log(1 - flat)
     likely = likely.reshape(draws, *fit.likelihood.shape) + _penalty(fit.shapes, fit.prior)
-    fitted: Float[np.ndarray, "draws"] = fit.places[likely.max(axis=2).argmax(axis=1)]
-    return fitted
+    return np.asarray(fit.places[likely.max(axis=2).argmax(axis=1)])
 
 
 def step_likelihoods(fit: Fit) -> Float[np.ndarray, "gaps"]:
     """The best log-likelihood of a step (σ = 0) at each place: below all sizes, in each gap, above all."""
     plateaus = fit.quantile + (1 - fit.quantile) * PLATEAUS
-    failing = np.full(len(plateaus), STRAY)
-    rising = np.clip(plateaus, STRAY, 1 - STRAY)
-    fails = fit.trials - fit.successes
-
-    def share(chance: Float[np.ndarray, "p"]) -> Float[np.ndarray, "k p"]:
-        return np.asarray(np.outer(fit.successes, np.log(chance)) + np.outer(fails, np.log1p(-chance)))
-
-    none = np.zeros((1, len(plateaus)))
-    below = np.concatenate([none, share(failing).cumsum(axis=0)])
-    above = np.concatenate([share(rising)[::-1].cumsum(axis=0)[::-1], none])
+    chances = np.full(len(plateaus), STRAY), np.clip(plateaus, STRAY, 1 - STRAY)  # below the step, and above
+    fails, none = fit.trials - fit.successes, np.zeros((1, len(plateaus)))
+    failing, rising = (
+        np.outer(fit.successes, np.log(chance)) + np.outer(fails, np.log1p(-chance)) for chance in chances
+    )
+    below = np.concatenate([none, failing.cumsum(axis=0)])
+    above = np.concatenate([rising[::-1].cumsum(axis=0)[::-1], none])
     return np.asarray((below + above + PULL * np.log(plateaus)).max(axis=1))
 
 
@@ -216,9 +204,9 @@ def _likelihood(
 
 def _penalty(shapes: Float[np.ndarray, "s 2"], prior: WidthPrior) -> Float[np.ndarray, "s"]:
     """The log-priors of plateau and width."""
-    return np.asarray(PULL * np.log(shapes[:, 1]) + _width_prior(shapes[:, 0], prior))
+    return np.asarray(PULL * np.log(shapes[:, 1]) + width_prior(shapes[:, 0], prior))
 
 
-def _width_prior(widths: Float[np.ndarray, "s"], prior: WidthPrior) -> Float[np.ndarray, "s"]:
+def width_prior(widths: Float[np.ndarray, "s"], prior: WidthPrior) -> Float[np.ndarray, "s"]:
     """The log-prior of the width: Gaussian in ln σ."""
     return np.asarray(-((np.log(widths / prior.usual) / prior.spread) ** 2) / 2)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from operator import attrgetter
 from statistics import median
 from typing import Any
 
@@ -118,7 +119,7 @@ class Sweep:
     def thresholds(self) -> tuple[Threshold, ...]:
         """m* at each context that was swept over training sets; estimated when first read."""
         by_context = {context: [row for row in self.rows if row.context == context] for context in self.plan.contexts}
-        tallies = {context: _count(rows, _succeeds) for context, rows in by_context.items()}
+        tallies = {context: _count(rows) for context, rows in by_context.items()}
         thresholds = (threshold_of(self.plan.beside(context, tallies), rows) for context, rows in by_context.items())
         return tuple(threshold for threshold in thresholds if threshold is not None)
 
@@ -182,7 +183,7 @@ def _groups(plan: SweepPlan) -> list[list[_Track]]:
 def _swept(plan: SweepPlan, tracks: Sequence[_Track], store: Store, made: int, began: float) -> Sweep:
     """Return the result of a sweep with the runs of these contexts."""
     by_context = [sorted(track.rows.values(), key=_order) for track in tracks]
-    tallies = {track.context: _count(track.rows.values(), _succeeds) for track in tracks}
+    tallies = {track.context: _count(track.rows.values()) for track in tracks}
     needed = {context: plan.beside(context, tallies).schedule.remaining(tallies[context]) for context in tallies}
     rows = tuple(row for ordered in by_context for row in ordered)
     versions = store.other_versions([row.identity for row in rows], plan.learner)
@@ -192,7 +193,7 @@ def _swept(plan: SweepPlan, tracks: Sequence[_Track], store: Store, made: int, b
 def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | None:
     """m* of the runs at one context, by its plan beside the others; None without runs on training sets."""
     rows = list(rows)
-    won, unfitted = training_counts(_count(rows, _succeeds)), training_counts(_count(rows, _fails_to_fit))
+    won, unfitted = training_counts(_count(rows)), training_counts(_count(rows, _fails_to_fit))
     if not won:
         return None
     options: dict[str, Any] = {"quantile": plan.quantile, "confidence": plan.confidence, "unfitted": unfitted}
@@ -214,7 +215,7 @@ def _advance(plan: SweepPlan, group: Sequence[_Track], request: Request) -> None
     """Go through the rounds that are in the store, up to one with runs to be made, or to the end."""
     going = True
     while going and not any(track.pending for track in group):
-        tallies = {track.context: _count(track.rows.values(), _succeeds) for track in group}
+        tallies = {track.context: _count(track.rows.values()) for track in group}
         for track in group:
             with _libraries().limit(limits=1):  # threads that share small products take the time of the workers
                 part = plan.beside(track.context, tallies)
@@ -232,18 +233,15 @@ def _order(row: RunSummary) -> tuple[int, int]:
     return row.samples or 0, row.seed
 
 
-def _succeeds(row: RunSummary) -> bool:
-    """Return whether a run succeeded."""
-    return row.success
-
-
 def _fails_to_fit(row: RunSummary) -> bool:
     """Return whether a run failed without fitting its training set."""
     return not row.success and not row.fitted
 
 
-def _count(rows: Iterable[RunSummary], condition: Callable[[RunSummary], bool]) -> dict[Size, tuple[int, int]]:
-    """For each size, the number of runs that meet the condition, and the number of runs."""
+def _count(
+    rows: Iterable[RunSummary], condition: Callable[[RunSummary], bool] = attrgetter("success")
+) -> dict[Size, tuple[int, int]]:
+    """For each size, the number of runs that meet the condition (that succeed), and the number of runs."""
     counts: dict[Size, tuple[int, int]] = {}
     for row in sorted(rows, key=_order):
         met, trials = counts.get(row.samples, (0, 0))

@@ -21,6 +21,7 @@ from keyhole.sweeps.thresholds.psychometric import (
     fit_curves,
     resampled_peaks,
     step_likelihoods,
+    width_prior,
 )
 
 Censored = Literal["no", "below", "above"]
@@ -146,7 +147,8 @@ def accepted_interval(fit: Fit, drop: float) -> tuple[float, float]:
     width 0 has the same likelihood wherever its step lies between two sizes, so a gap is accepted as a whole or not at
     all.
     """
-    bare, steps = fit.flat_width_profile, step_likelihoods(fit)
+    bare = (fit.likelihood - width_prior(fit.shapes[:, 0], fit.prior)).max(axis=1)
+    steps = step_likelihoods(fit)
     floor = max(float(bare.max()), float(steps.max()), fit.never) - drop
     edges = np.concatenate([[-inf], np.log(fit.sizes), [inf]])
     gaps, smooth = np.flatnonzero(steps >= floor), fit.places[bare >= floor]
