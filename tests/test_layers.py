@@ -46,7 +46,6 @@ FRAMEWORKS = {"jax", "optax", "torch", "transformers", "transformer_lens", "ray"
 FRAMEWORKS_OF = {  # folder → what may be imported there, at the top of a file or inside a function
     "training/network": {"jax", "optax"},
     "checkpoints": {"torch", "transformers"},
-    "checkpoints/weight_files": {"torch"},
     "apps/heads": {"torch", "transformers"},
     "compiler/export": {"transformer_lens"},
 }

@@ -19,14 +19,13 @@ from keyhole.checkpoints.forward import prepare as prepare
 from keyhole.checkpoints.keyhole_tables import is_tabulated as is_tabulated
 from keyhole.checkpoints.keyhole_tables import load_tabulated as load_tabulated
 from keyhole.checkpoints.keyhole_tables import save_tabulated as save_tabulated
-from keyhole.checkpoints.loading import load_checkpoint as load_checkpoint
 from keyhole.checkpoints.one_layer import Frame as Frame
 from keyhole.checkpoints.one_layer import framed_model as framed_model
 from keyhole.checkpoints.one_layer import logit_difference as logit_difference
 from keyhole.checkpoints.one_layer import rounded_sum as rounded_sum
 from keyhole.checkpoints.own_code import NOT_COMPARED as NOT_COMPARED
 from keyhole.checkpoints.own_code import compared_with_own_code as compared_with_own_code
+from keyhole.checkpoints.reading import load_checkpoint as load_checkpoint
 from keyhole.checkpoints.torch_encoder import read_foreign as read_foreign
 from keyhole.checkpoints.vocabulary import Vocabulary as Vocabulary
 from keyhole.checkpoints.vocabulary import read_vocabulary as read_vocabulary
-from keyhole.checkpoints.weight_files import ENDINGS as ENDINGS

@@ -1,8 +1,9 @@
-"""Tensors in their places become a checkpoint: shapes are checked at once, numbers are read part by part."""
+"""Load any local checkpoint in one form: shapes are checked at once, numbers are read part by part."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,42 @@ from keyhole.checkpoints.checkpoint import Attention, Checkpoint, EmbeddingPart,
 from keyhole.checkpoints.doubts import doubts
 from keyhole.checkpoints.placing import Place, Placed, place_tensors, whole_number
 from keyhole.checkpoints.settings import Settings, settings_of
-from keyhole.checkpoints.weight_files import StoredTensor, WeightFiles
+from keyhole.checkpoints.weight_files import StoredTensor, WeightFiles, in_memory, open_weights
 from keyhole.errors import CheckpointError
+from keyhole.files.model import FORMAT
 
 FEEDFORWARD = ("inner", "gate", "outer")
 
 
-def read_checkpoint(files: WeightFiles, architecture: Architecture | str | None) -> Checkpoint:
-    """Return the checkpoint that the tensors are, in the architecture given or recognised."""
-    placed = place_tensors(files, architecture)
+def load_checkpoint(
+    source: str | Path | Mapping[str, Any],
+    *,
+    architecture: Architecture | str | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> Checkpoint:
+    """Read the weights of a model, in one form for all families; nothing of the files is run.
+
+    `source` is a folder with a config.json and weights (safetensors, or torch's, in one file or several), one file of
+    weights, or named arrays. The configuration or the names of the tensors say the family; otherwise give its name, or
+    an `Architecture`. `config` adds settings that the files lack, such as {"num_attention_heads": 4}.
+
+    >>> import numpy as np
+    >>> names = ("W_Q", "W_K", "W_V", "W_O")
+    >>> arrays = {f"blocks.0.attn.{name}": np.ones((2, 4, 3) if name != "W_O" else (2, 3, 4)) for name in names}
+    >>> checkpoint = load_checkpoint(arrays)
+    >>> checkpoint.architecture, checkpoint.sizes.heads, checkpoint.layers[0].heads[1].query.shape
+    ('transformer lens', 2, (4, 3))
+    """
+    if isinstance(source, Mapping):
+        files = WeightFiles("the arrays", in_memory(source), {})
+    else:
+        files = open_weights(Path(source))
+    if files.notes.get("format") == FORMAT:
+        raise CheckpointError(
+            f"{files.source!r} was written by keyhole and holds the tables of a function, not the layers of a network; "
+            "ask `keyhole check`, `keyhole heads` or `keyhole checkpoint norms`."
+        )
+    placed = place_tensors(replace(files, config={**files.config, **(config or {})}), architecture)
     settings = settings_of(placed)
     reader = _Reader(placed, settings, _sizes(placed, settings))
     for places in placed.layers:
@@ -31,7 +59,7 @@ def read_checkpoint(files: WeightFiles, architecture: Architecture | str | None)
     return Checkpoint(
         source=files.source,
         architecture=placed.architecture.name,
-        config=files.config,
+        config=placed.files.config,
         sizes=reader.sizes,
         layers=Layers(settings.stored_layers, reader.layer_part),
         positions=settings.positions,

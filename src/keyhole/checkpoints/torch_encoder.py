@@ -45,9 +45,9 @@ from keyhole.arrays import Float
 from keyhole.attention import AdditiveEmbedding, LearnedPositions, Model, ReadOut
 from keyhole.checkpoints.architectures import Architecture
 from keyhole.checkpoints.checkpoint import Checkpoint
-from keyhole.checkpoints.loading import load_checkpoint
 from keyhole.checkpoints.one_layer import layer_block, layer_norm
 from keyhole.checkpoints.probes import TOLERANCE, Agreement, require_agreement
+from keyhole.checkpoints.reading import load_checkpoint
 from keyhole.decimals import at_most
 from keyhole.errors import CheckpointError
 
