@@ -8,7 +8,7 @@ when a part is first asked for, in double precision; names and shapes were check
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -181,8 +181,7 @@ class Layer:
     @cached_property
     def attention(self) -> Attention:
         """All heads, side by side."""
-        part: Attention = self.read("attention")
-        return part
+        return cast("Attention", self.read("attention"))
 
     @cached_property
     def heads(self) -> tuple[AttentionHead, ...]:
@@ -192,20 +191,17 @@ class Layer:
     @cached_property
     def attention_norm(self) -> RowNorm | None:
         """The norm at attention: before it in a pre-norm model, after its addition in a post-norm one."""
-        norm: RowNorm | None = self.read("attention_norm")
-        return norm
+        return cast("RowNorm | None", self.read("attention_norm"))
 
     @cached_property
     def feedforward_norm(self) -> RowNorm | None:
         """The norm at the feed-forward part."""
-        norm: RowNorm | None = self.read("feedforward_norm")
-        return norm
+        return cast("RowNorm | None", self.read("feedforward_norm"))
 
     @cached_property
     def feedforward(self) -> FeedForwardPart | None:
         """The feed-forward part, if there is one."""
-        part: FeedForwardPart | None = self.read("feedforward")
-        return part
+        return cast("FeedForwardPart | None", self.read("feedforward"))
 
     def parts(self) -> dict[str, Any]:
         """Return all parts by name, read."""
@@ -264,20 +260,17 @@ class Checkpoint:
     @cached_property
     def embedding(self) -> EmbeddingPart:
         """The tables and maps before the first layer."""
-        part: EmbeddingPart = self.read("embedding")
-        return part
+        return cast("EmbeddingPart", self.read("embedding"))
 
     @cached_property
     def final_norm(self) -> RowNorm | None:
         """The norm after the last layer, if there is one."""
-        norm: RowNorm | None = self.read("final_norm")
-        return norm
+        return cast("RowNorm | None", self.read("final_norm"))
 
     @cached_property
     def unembedding(self) -> Affine | None:
         """The map from the last rows to logits or classes; the transposed token table if the two are tied."""
-        part: Affine | None = self.read("unembedding")
-        return part
+        return cast("Affine | None", self.read("unembedding"))
 
     @property
     def distinct_layers(self) -> tuple[int, ...]:

@@ -18,12 +18,26 @@ HIDDEN = -1e4  # the largest number that stands for −∞ in a stored mask
 
 def doubts(placed: Placed) -> Iterator[str]:
     """Yield each reason as a clause that follows "…, and"; an architecture without own code has none."""
-    code = placed.architecture.own_code
-    if code is not None:
-        yield from _of_settings(placed, code)
-        yield from _of_parts(placed, code)
-        yield from _of_names(placed, code)
-        yield from _of_formats(placed, code)
+    code, tensors = placed.architecture.own_code, placed.files.tensors
+    if code is None:
+        return
+    yield from _of_settings(placed, code)
+    yield from _of_parts(placed, code)
+    # names under which the family's own code would not look for a tensor
+    for name, tensor in sorted(tensors.items()):
+        if tensor.name != name:
+            yield f"the file calls {name} {tensor.name}, where it would not be found; rename it"
+    if placed.prefix not in code.prefixes:
+        yield f"its names begin with {placed.prefix[:60]!r}, where they would not be found; rename them"
+    # number formats that it rounds to another one, without a field that says so
+    fields = placed.architecture.fields.formats
+    if any(placed.files.config.get(name) is not None for name in fields):
+        return
+    formats = sorted({tensor.number_format for tensor in tensors.values()} & set(WEIGHTS))
+    if code.default_format is None and len(formats) > 1:
+        yield f"the file mixes {' and '.join(formats)}, all of which become one; give {fields[0]} in config.json"
+    if code.default_format == "float32" and "float64" in formats:
+        yield f"the file has float64 weights, which are rounded to float32; give {fields[0]} in config.json"
 
 
 def _of_settings(placed: Placed, code: OwnCode) -> Iterator[str]:
@@ -58,24 +72,3 @@ def _of_parts(placed: Placed, code: OwnCode) -> Iterator[str]:
             mask = placed.files.tensors[each.name].stored()  # the lower triangle, or a number that stands for −∞
             if not (mask <= HIDDEN if mask.ndim < 2 else mask == np.tri(*mask.shape[-2:])).all():
                 yield f"{each.name} is not the mask that hides later keys; take it out"
-
-
-def _of_names(placed: Placed, code: OwnCode) -> Iterator[str]:
-    """Doubt names under which the family's own code would not look for a tensor."""
-    for name, tensor in sorted(placed.files.tensors.items()):
-        if tensor.name != name:
-            yield f"the file calls {name} {tensor.name}, where it would not be found; rename it"
-    if placed.prefix not in code.prefixes:
-        yield f"its names begin with {placed.prefix[:60]!r}, where they would not be found; rename them"
-
-
-def _of_formats(placed: Placed, code: OwnCode) -> Iterator[str]:
-    """Doubt number formats that the family's own code rounds to another one, without a field that says so."""
-    fields = placed.architecture.fields.formats
-    if any(placed.files.config.get(name) is not None for name in fields):
-        return
-    formats = sorted({tensor.number_format for tensor in placed.files.tensors.values()} & set(WEIGHTS))
-    if code.default_format is None and len(formats) > 1:
-        yield f"the file mixes {' and '.join(formats)}, all of which become one; give {fields[0]} in config.json"
-    if code.default_format == "float32" and "float64" in formats:
-        yield f"the file has float64 weights, which are rounded to float32; give {fields[0]} in config.json"

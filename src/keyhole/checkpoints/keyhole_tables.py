@@ -90,13 +90,18 @@ def _plain(value: Any) -> str:
 def _written(model: Tabulated) -> tuple[dict[str, Any], Arrays]:
     """Return the description of a model, and its arrays by name."""
     arrays: Arrays = {"stream": numbers_of(model.stream)}
-    wiring, fed = model.wiring, model.wiring.feedforward
+    wiring, fed, heads = model.wiring, model.wiring.feedforward, []
+    for index, head in enumerate(model.heads):
+        if not isinstance(head.normaliser, Softmax):
+            raise AssumptionError("A head normalises otherwise than by softmax; only softmax heads are stored.")
+        arrays |= {f"heads.{index}.{part}": numbers_of(getattr(head, part)) for part in HEAD}
+        heads.append({"temperature": head.normaliser.temperature, "activation": _activation_out(head.activation)})
     described = {
         "kind": KIND,
         "context": model.tokens,
         "symbols": model.symbols,
         "positions": None if model.positions is None else list(model.positions),
-        "heads": [_head_out(arrays, f"heads.{index}", head) for index, head in enumerate(model.heads)],
+        "heads": heads,
         "join": wiring.join,
         "residual": wiring.residual,
         "placement": wiring.placement,
@@ -147,14 +152,6 @@ def _model(described: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Ta
         raise ValueError("there are no heads")
     positions = None if listed is None else tuple(int(place) for place in listed)
     return Tabulated(int(described["context"]), tuple(heads), arrays["stream"], wiring, readout, positions)
-
-
-def _head_out(arrays: Arrays, name: str, head: TabulatedHead) -> dict[str, Any]:
-    if not isinstance(head.normaliser, Softmax):
-        raise AssumptionError("A head normalises otherwise than by softmax; only softmax heads are stored.")
-    for part in HEAD:
-        arrays[f"{name}.{part}"] = numbers_of(getattr(head, part))
-    return {"temperature": head.normaliser.temperature, "activation": _activation_out(head.activation)}
 
 
 def _activation_out(activation: Any) -> str:

@@ -235,12 +235,11 @@ class _Reader:
         }
         if "qkv" in roles:
             packed = roles["qkv"]
-            for which, role in enumerate(("query", "key", "value")):
-                every = np.arange(packed.outputs)
-                if self.how.packing == "thirds":
-                    columns = np.split(every, 3)[which]
-                else:
-                    columns = every.reshape(sizes.heads, 3, sizes.head_width)[:, which].reshape(-1)
+            every = np.arange(packed.outputs)
+            thirds = np.split(every, 3)
+            if self.how.packing == "by head":
+                thirds = [each.reshape(-1) for each in every.reshape(sizes.heads, 3, -1).transpose(1, 0, 2)]
+            for role, columns in zip(("query", "key", "value"), thirds, strict=True):
                 bias = None if packed.bias is None else np.asarray(packed.bias)[columns]
                 roles[role] = Affine(np.asarray(packed.weight)[:, columns], bias)
         query, key, value, output = (roles[role] for role in ("query", "key", "value", "output"))

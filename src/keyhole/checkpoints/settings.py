@@ -58,22 +58,30 @@ def settings_of(placed: Placed) -> Settings:
     if causal is None and direction is not None:
         causal = direction in ("causal", True)
     epsilon, divisor = agreed(config, how.fields.epsilon), agreed(config, how.fields.scale)
-    if epsilon is not None and not _is_number(epsilon, 0.0):
+    if epsilon is not None and not _is_size(epsilon):
         raise CheckpointError(
             f"{source} adds {repr(epsilon)[:40]} to the variance in its norms; give a number ≥ 0 as "
             f"{how.fields.epsilon[0]}."
         )
     divisor = None if divisor == -1 else divisor  # TransformerLens: √k
-    if divisor is not None and not (_is_number(divisor, 0.0) and divisor > 0):
+    if divisor is not None and not (_is_size(divisor) and divisor > 0):
         raise CheckpointError(
             f"{source} divides scores by {repr(divisor)[:40]}; give a number > 0 as {how.fields.scale[0]}."
         )
+    sets = layers = len(placed.layers)
+    if how.shared_layers is not None:
+        layers = whole_number(config, how.shared_layers[:1]) or 0
+        if not layers or layers % sets:
+            raise CheckpointError(
+                f"{source} has {sets} sets of weights that layers share, and its configuration does not say how many "
+                f"layers there are ({how.shared_layers[0]}); give it."
+            )
     return Settings(
         norm=norm,
         folded=folded,
         epsilon=how.default_epsilon if epsilon is None else float(epsilon),
         divisor=None if divisor is None else float(divisor),
-        stored_layers=_stored_layers(placed),
+        stored_layers=tuple(index * sets // layers for index in range(layers)),
         activation=None if activation is None else ACTIVATIONS.get(activation, activation),
         placement=placement,
         causal=causal,
@@ -81,8 +89,8 @@ def settings_of(placed: Placed) -> Settings:
     )
 
 
-def _is_number(value: Any, least: float) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and least <= value < inf  # refuses NaN too
+def _is_size(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and 0 <= value < inf  # refuses NaN too
 
 
 def _norm(placed: Placed) -> tuple[str, bool]:
@@ -98,19 +106,6 @@ def _norm(placed: Placed) -> tuple[str, bool]:
     stated = config.get("normalization_type")
     own = NORM in how.fields.norms and config.get(NORM) is not None
     return str(kind) if own else NORMS.get(str(stated), how.norm), stated in WITHOUT_GAIN
-
-
-def _stored_layers(placed: Placed) -> tuple[int, ...]:
-    sets, shared = len(placed.layers), placed.architecture.shared_layers
-    if shared is None:
-        return tuple(range(sets))
-    layers = whole_number(placed.files.config, shared[:1])
-    if layers is None or layers % sets:
-        raise CheckpointError(
-            f"{placed.files.source!r} has {sets} sets of weights that layers share, and its configuration does not say "
-            f"how many layers there are ({shared[0]}); give it."
-        )
-    return tuple(index * sets // layers for index in range(layers))
 
 
 def _positions(placed: Placed) -> PositionCode:

@@ -114,7 +114,20 @@ def read_foreign(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]
     model = Model(embedding, (layer_block(checkpoint, checkpoint.layers[0]),), readout)
     probes = described.get("probes")
     agreed = None if probes is None else require_agreement(model, probes, rows)
-    echo = _echo(tensors, described, names) | {
+    final = names["final_norm"]
+    echo = {  # what the description has and the numbers do not show, with the defaults that it left out
+        "architecture": ARCHITECTURE,
+        "context": described["context"],
+        "nhead": described["nhead"],
+        "activation": described["activation"],
+        "norm_first": described["norm_first"],
+        "layer_norm_eps": float(described.get("layer_norm_eps", EPSILON)),
+        "cls_at": described.get("cls_at"),
+        "cls_token": described.get("cls_token"),
+        "final_norm": final is not None,
+        "layer_biases": not missing,
+        "readout_bias": f"{names['readout']}.bias" in tensors,
+        "final_norm_bias": None if final is None else f"{final}.bias" in tensors,
         "probes": 0 if agreed is None else agreed.inputs,
         "probes_test": agreed is not None and not agreed.untested,
         "probe_deviation": None if agreed is None else agreed.deviation,
@@ -156,25 +169,6 @@ def _checkpoint(
                 f"The description speaks of {name}, which is not in the file ({close}, …); correct it."
             )
     return load_checkpoint(tensors, architecture=family, config={"nhead": described["nhead"]})
-
-
-def _echo(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the description has and the numbers do not show, with the defaults that it left out."""
-    final = names["final_norm"]
-    return {
-        "architecture": ARCHITECTURE,
-        "context": described["context"],
-        "nhead": described["nhead"],
-        "activation": described["activation"],
-        "norm_first": described["norm_first"],
-        "layer_norm_eps": float(described.get("layer_norm_eps", EPSILON)),
-        "cls_at": described.get("cls_at"),
-        "cls_token": described.get("cls_token"),
-        "final_norm": final is not None,
-        "layer_biases": f"{names['layer']}.{BIASES[0]}" in tensors,
-        "readout_bias": f"{names['readout']}.bias" in tensors,
-        "final_norm_bias": None if final is None else f"{final}.bias" in tensors,
-    }
 
 
 def _described_words(echo: Mapping[str, Any]) -> str:
