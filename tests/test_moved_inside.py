@@ -102,7 +102,7 @@ def test_a_claim_touches_two_files(library):
     text = (EXAMPLES / "own_claim.py").read_text("utf8").split("\nif __name__")[0]
     text = text.replace("import tempfile\n", "").replace(", register, reproduce", "")
     own = library / "apps" / "ledger" / "representation" / "softmax_pairs.py"
-    own.write_text(f"{text}\n\nEXPERIMENTS = (Experiment(CLAIM, measure),)\n")
+    own.write_text(f"{text}\n\npairs = Experiment(CLAIM, measure)\n")
     listed = library / "apps" / "ledger" / "ledger.py"
     edit(listed, "joined, normalisers, one_head\n", "joined, normalisers, one_head, softmax_pairs\n")
     edit(listed, "*(joined, normalisers, ", "*(softmax_pairs, joined, normalisers, ")

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 
-def measure(scale, seed):  # noqa: ARG001  (as every measurement)
+def measure(name, scale, seed):  # noqa: ARG001  (as every measurement)
     """Leave a file named by the process, and sleep."""
     (Path(os.environ["KEYHOLE_TEST_SLEEPERS"]) / str(os.getpid())).touch()
     time.sleep(600)

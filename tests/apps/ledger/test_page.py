@@ -84,18 +84,12 @@ def test_measured_and_proved_are_marked_and_counted_apart():
 @pytest.mark.parametrize(
     ("verdicts", "line"),
     [
-        (["holds"], "(by proof)."),
-        (["not measured here"], "was not measured here."),
+        (["holds"], "1 “holds” (1 by proof)."),
+        (["not measured here"], "1 “not measured here”."),
         (["holds", "holds"], "(1 by proof, 1 by measurement)."),
         (["holds", "holds", "holds"], "(1 by proof, 2 by measurement)."),
-        (
-            ["holds", "fails here", "holds", "fails here"],
-            "(1 by proof, 1 by measurement), 2 fail",
-        ),
-        (
-            ["holds with a caveat", "not measured here", "not finished"],
-            "(by proof), 1 is not finished",
-        ),
+        (["holds", "fails here", "holds", "fails here"], "(1 by proof, 1 by measurement), 2 “fails"),
+        (["holds with a caveat", "not measured here", "not finished"], "(1 by proof), 1 “not finished”"),
     ],
 )
 def test_the_claims_of_a_sentence_are_counted_in_one_line(verdicts, line):

@@ -22,7 +22,7 @@ from keyhole.latent.models.not_exchangeable import MarkovChain
 
 pytestmark = pytest.mark.slow
 
-COMPUTED = [experiment for module in ledger.COMPUTED for experiment in module.EXPERIMENTS]
+COMPUTED = ledger.experiments_of(*ledger.COMPUTED)
 
 
 LONG = {"exchangeability-tests"}  # thousands of data sets

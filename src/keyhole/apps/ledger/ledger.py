@@ -5,6 +5,7 @@ A file of `training` or of one of its five siblings states claims and measures t
 """
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from keyhole.apps.ledger.checkpoints import atom_mapping, head_roles, row_order, syntax
 from keyhole.apps.ledger.finding import Experiment
@@ -34,9 +35,14 @@ COMPUTED = (
 )
 PRETRAINED = (lengths, sink_recovery, risk_parts, condition_number, trained_networks)
 PUBLISHED = (head_roles, syntax, row_order, atom_mapping)
-LIBRARY: tuple[Experiment, ...] = tuple(
-    experiment for module in (*LEARNED, *COMPUTED, *PRETRAINED, *PUBLISHED) for experiment in module.EXPERIMENTS
-)
+
+
+def experiments_of(*modules: ModuleType) -> tuple[Experiment, ...]:
+    """Return every experiment that the modules define, in the order in which they are written."""
+    return tuple(value for module in modules for value in vars(module).values() if isinstance(value, Experiment))
+
+
+LIBRARY = experiments_of(*LEARNED, *COMPUTED, *PRETRAINED, *PUBLISHED)
 
 NOT_COVERED: tuple[tuple[str, str], ...] = (
     (

@@ -44,15 +44,6 @@ LEADS = (  # claim, which of its figures, and what it shows: at the head of the 
     ),
     ("registered-growth-12800", 0, "The same question over a wider range of contexts, by a plan fixed beforehand."),
 )
-VERDICTS = {  # how a verdict is said of one claim, and of several
-    "holds": ("holds", "hold"),
-    "holds with a caveat": ("holds with a caveat", "hold with a caveat"),
-    "fails here": ("fails here", "fail here"),
-    "undecided at this scale": ("is undecided at this scale", "are undecided at this scale"),
-    UNFINISHED: ("is not finished", "are not finished"),
-    ABSENT: ("was not measured here", "were not measured here"),
-}
-
 GLOSSARY = (  # what the page says without saying it again, in the order in which it comes
     ("keyhole", "the library that made this page; what is called ours is its authors'"),
     ("T, m, s", "the length of the context, the number of training samples, and how many tokens matter"),
@@ -95,24 +86,6 @@ class Card:
     finding: Finding
     mathml: str
     drawings: tuple[Drawing, ...]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A sentence with what was found of it: a word, and how its claims came out."""
-
-    sentence: Sentence
-    word: str
-    counts: str
-
-
-@dataclass(frozen=True)
-class Lead:
-    """A figure at the head of the page."""
-
-    drawing: Drawing
-    finding: Finding
-    says: str
 
 
 def write_report(
@@ -181,7 +154,11 @@ def render(
         story=[(part, [_answer(sentence, cards) for sentence in part.sentences]) for part in story],
         cards=cards,
         longer=longer,
-        leads=[lead for part in LEADS if (lead := _lead(cards, *part)) is not None],
+        leads=[
+            (cards[name].drawings[place], cards[name].finding, shown)
+            for name, place, shown in LEADS
+            if name in cards and place < len(cards[name].drawings)
+        ],
         evidence=_counted(finding.outcome.verdict for finding in measured if not finding.proved),
         proved=sum(finding.proved for finding in measured),
         absent=verdicts[ABSENT],
@@ -216,11 +193,8 @@ def typeset(text: str) -> Any:
     """
     from markupsafe import Markup
 
-    return Markup(LOWERED.sub(r"<sub>\1</sub>", RAISED.sub(_raise, escape(text))))  # noqa: S704  (escaped before)
-
-
-def _raise(found: re.Match[str]) -> str:
-    return f"<sup>{found[1] or found[2]}</sup>"
+    raised = RAISED.sub(lambda found: f"<sup>{found[1] or found[2]}</sup>", escape(text))
+    return Markup(LOWERED.sub(r"<sub>\1</sub>", raised))  # noqa: S704  (escaped before)
 
 
 def _cards(findings: Sequence[Finding], order: Sequence[str]) -> dict[str, Card]:
@@ -236,13 +210,6 @@ def _cards(findings: Sequence[Finding], order: Sequence[str]) -> dict[str, Card]
             drawings.append(Drawing(name, figure.title, "" if same else to_svg(figure), same))
         cards[claim] = Card(by_name[claim], to_mathml(by_name[claim].claim.formula), tuple(drawings))
     return cards
-
-
-def _lead(cards: Mapping[str, Card], name: str, place: int, says: str) -> Lead | None:
-    """Return one of the figures at the head of the page, if its claim was looked at."""
-    if name not in cards or place >= len(cards[name].drawings):
-        return None
-    return Lead(cards[name].drawings[place], cards[name].finding, says)
 
 
 def answer_word(verdicts: Sequence[str], *, limited: bool = False, partly: bool = False) -> str:
@@ -265,43 +232,20 @@ def answer_word(verdicts: Sequence[str], *, limited: bool = False, partly: bool 
     return "yes, with a limit" if limited or "holds with a caveat" in verdicts else "yes"
 
 
-def _answer(sentence: Sentence, cards: Mapping[str, Card]) -> Answer:
-    deciding = [cards[name].finding for name in sentence.claims]
-    besides = [cards[name].finding for name in sentence.besides]
+def _answer(sentence: Sentence, cards: Mapping[str, Card]) -> tuple[Sentence, str, str]:
+    """Return a sentence with what was found of it: a word, and how its claims came out."""
+    deciding, besides = ([cards[name].finding for name in names] for names in (sentence.claims, sentence.besides))
     verdicts = [finding.outcome.verdict for finding in deciding] + [ABSENT] * sentence.absent
     word = answer_word(verdicts, limited=bool(sentence.limit), partly=sentence.partly)
-    lines = [_count(deciding)] if deciding else []
-    lines += [f"Of our own questions beside it {_listed(besides)}."] if besides else []
-    return Answer(sentence, word, " ".join(lines))
+    parts = {"Claims that decide it": deciding, "Our own questions beside it": besides}
+    return sentence, word, " ".join(f"{name}: {_verdicts(some)}." for name, some in parts.items() if some)
 
 
-def _count(claims: Sequence[Finding]) -> str:
-    """How the claims that decide a sentence came out, in one line."""
-    number, verdicts = len(claims), {finding.outcome.verdict for finding in claims}
-    if len(verdicts) > 1:
-        return f"Of {number} claims that decide it, {_listed(claims)}."
-    verdict = verdicts.pop()
-    all_of_them = {1: "The claim that decides it", 2: "Both claims that decide it"}
-    who = all_of_them.get(number, f"All {number} claims that decide it")
-    return f"{who} {_said(verdict, number)}{_how(verdict, claims)}."
-
-
-def _listed(claims: Sequence[Finding]) -> str:
-    """How many claims have which verdict."""
-    verdicts = _counted(finding.outcome.verdict for finding in claims)
-    return ", ".join(f"{count} {_said(verdict, count)}{_how(verdict, claims)}" for verdict, count in verdicts)
-
-
-def _said(verdict: str, count: int) -> str:
-    one, several = VERDICTS.get(verdict, (f"reads {verdict}", f"read {verdict}"))
-    return one if count == 1 else several
-
-
-def _how(verdict: str, claims: Sequence[Finding]) -> str:
-    """How many of the claims with this verdict have a proof, and how many are measured."""
-    if verdict in UNMEASURED:
-        return ""
-    proved = [finding.proved for finding in claims if finding.outcome.verdict == verdict]
-    counts = {"by proof": sum(proved), "by measurement": len(proved) - sum(proved)}
-    named = {way: count for way, count in counts.items() if count}
-    return f" ({', '.join(named) if len(named) == 1 else ', '.join(f'{n} {way}' for way, n in named.items())})"
+def _verdicts(claims: Sequence[Finding]) -> str:
+    """How many claims have which verdict, and how many of these have a proof."""
+    counts = []
+    for verdict, count in _counted(finding.outcome.verdict for finding in claims):
+        proved = sum(finding.proved for finding in claims if finding.outcome.verdict == verdict)
+        ways = [f"{number} by {way}" for way, number in (("proof", proved), ("measurement", count - proved)) if number]
+        counts.append(f"{count} “{verdict}”" + (f" ({', '.join(ways)})" if verdict not in UNMEASURED else ""))
+    return ", ".join(counts)

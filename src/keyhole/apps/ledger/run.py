@@ -1,13 +1,11 @@
 """Running experiments: each once, kept as it finishes, so that a second run finds it done."""
 
 import platform
-import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from keyhole.apps.ledger.finding import Experiment, Finding, Scale, run_name
@@ -18,9 +16,7 @@ from keyhole.files.atomic import write_file
 from keyhole.files.reading import versions
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.sweeps.runs import core_count, require_cores
-from keyhole.verdicts import ClaimVerdict
 
-ABSENT: ClaimVerdict = "not measured here"
 HEARTBEAT = 15.0  # seconds after which the experiments under way are named, where none has finished
 PACKAGES = (
     "numpy",
@@ -30,19 +26,10 @@ PACKAGES = (
     "optax",
     "scikit-learn",
     "python-flint",
-)  # whose versions a finding states
-HASHED = re.compile(r"[a-z0-9-]+-[0-9a-f]{16}\.json")  # names of findings that were keyed by a hash of the code
+)  # whose versions count
 
 Warn = Callable[[str], None]
 ReportRunning = Callable[[Sequence[str]], None]
-
-
-@dataclass(frozen=True)
-class Step:
-    """A claim whose finding has just been made, or was found done."""
-
-    claim: str
-    fresh: bool  # whether it was measured now
 
 
 def run_experiments(
@@ -62,17 +49,14 @@ def run_experiments(
     a model, is not kept: it is looked at again each time. `workers` are processes, one per core where None is given.
     """
     chosen = [experiment.claim.id for experiment in choose(only)]
-    _warn_of_hashed(folder, warn)
     findings: dict[str, Finding] = {}
     for experiment in experiments():
-        wanted = experiment.claim.id in chosen
-        rest = "the claim is looked at again" if wanted else "it is left off the page until it is looked at again"
-        finding = load(experiment, scale, seed, folder, warn=partial(_warn_with, warn, rest))
+        finding = load(experiment, scale, seed, folder, warn=warn, again=experiment.claim.id in chosen)
         if finding is not None:
             findings[finding.claim.id] = finding
     done = [name for name in chosen if name in findings]
     for number, name in enumerate(done, 1):
-        watch(Progress(number, len(chosen), name, detail=Step(name, fresh=False)))
+        watch(Progress(number, len(chosen), name, detail="found"))
     missing = [experiment for experiment in choose(only) if experiment.claim.id not in findings]
 
     def name_those_under_way(names: Sequence[str]) -> None:
@@ -86,24 +70,11 @@ def run_experiments(
         name = finding.claim.id
         findings[name] = finding
         done.append(name)
-        if finding.outcome.verdict != ABSENT:  # what is absent now may be there the next time
+        if finding.outcome.verdict != "not measured here":  # what is absent now may be there the next time
             write_file(path_of(find(name), scale, seed, folder), finding_bytes(finding))
         words = f"claims ({name}: {finding.outcome.verdict})"
-        watch(Progress(len(done), len(chosen), words, detail=Step(name, fresh=True), milestone=True))
+        watch(Progress(len(done), len(chosen), words, detail="measured", milestone=True))
     return {name: findings[name] for experiment in experiments() if (name := experiment.claim.id) in findings}
-
-
-def _warn_with(warn: Warn, rest: str, why: str) -> None:
-    warn(f"{why}; {rest}.")
-
-
-def _warn_of_hashed(folder: Path, warn: Warn) -> None:
-    hashed = [path for path in (folder / "findings").glob("*.json") if HASHED.fullmatch(path.name)]
-    if hashed:
-        warn(
-            f"{len(hashed)} findings in {str(folder / 'findings')!r} are named by a hash of the code, as an earlier version "
-            f"did, and are not read; remove them."
-        )
 
 
 def run_experiment(experiment: Experiment, scale: Scale, seed: int) -> Finding:
@@ -115,6 +86,11 @@ def run_experiment(experiment: Experiment, scale: Scale, seed: int) -> Finding:
     computed = {**versions(PACKAGES), **commit(), "machine": platform.machine()}
     name = run_name(claim, scale, seed)
     return Finding(claim, outcome, name, scale, seed, seconds, computed, experiment.origin)
+
+
+def run_named(name: str, scale: Scale, seed: int) -> Finding:
+    """Measure a claim of the library by its id, which another process is sent in place of the function."""
+    return run_experiment(find(name), scale, seed)
 
 
 @cache
@@ -165,7 +141,7 @@ def _run_in_processes(
     pool = WorkerPool(processes, home())
     waiting: dict[Future[Finding], Experiment] = {}
     try:
-        waiting |= {pool.submit(run_experiment, experiment, scale, seed): experiment for experiment in spawned}
+        waiting |= {pool.submit(run_named, each.claim.id, scale, seed): each for each in spawned}
         while waiting:
             finished, _ = wait(waiting, HEARTBEAT, FIRST_COMPLETED)
             for future in finished:
@@ -184,10 +160,14 @@ def path_of(experiment: Experiment, scale: Scale, seed: int, folder: Path) -> Pa
 
 
 def load(
-    experiment: Experiment, scale: Scale, seed: int, folder: Path, *, warn: Warn = lambda _: None
+    experiment: Experiment, scale: Scale, seed: int, folder: Path, *, warn: Warn = lambda _: None, again: bool = True
 ) -> Finding | None:
-    """Return the stored finding of a claim, or None; warn of one that cannot be read or is not as it was written."""
+    """Return the stored finding of a claim, or None; warn of one that cannot be read or is not as it was written.
+
+    The warning says whether the claim is looked at `again` now.
+    """
     claim, path = experiment.claim, path_of(experiment, scale, seed, folder)
+    then = "the claim is looked at again" if again else "it is left off the page until it is looked at again"
     try:
         if path.exists() and not path.is_file():
             raise OutputError(f"{str(path)!r} stands where a finding is kept and is not a file; remove it.")
@@ -195,11 +175,11 @@ def load(
     except FileNotFoundError:
         return None
     except OSError as error:
-        warn(f"The finding of {claim.id} in {str(path)!r} cannot be read ({error.strerror})")
+        warn(f"The finding of {claim.id} in {str(path)!r} cannot be read ({error.strerror}); {then}.")
         return None
     except DataError:
         finding = None
     if finding is None or finding.run != run_name(claim, scale, seed):
-        warn(f"The finding of {claim.id} in {str(path)!r} is not as it was written")
+        warn(f"The finding of {claim.id} in {str(path)!r} is not as it was written; {then}.")
         return None
     return finding

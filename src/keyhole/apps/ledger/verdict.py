@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -56,6 +55,11 @@ class Share:
         )
 
 
+def share_of(happened: Sequence[bool]) -> Share:
+    """Return in how many of some runs a thing happened."""
+    return Share(sum(happened), len(happened))
+
+
 def mean_of(values: Sequence[float], level: float = 0.999) -> Estimate:
     """The mean with the interval of its standard error."""
     array = np.array(values)
@@ -86,8 +90,3 @@ def fitted_slope(
     middle = float(np.polyfit(logs, [power * np.log(column.mean()) for column in columns], 1)[0])
     reach = NORMAL[level] * float(np.std(slopes)) * (fewest / (fewest - 1)) ** 0.5
     return Estimate(middle, middle - reach, middle + reach)
-
-
-def rises(means: Sequence[float]) -> bool:
-    """Return whether each number exceeds the one before it."""
-    return all(after > before for before, after in pairwise(means))

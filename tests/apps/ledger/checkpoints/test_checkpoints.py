@@ -15,7 +15,7 @@ from keyhole.apps.ledger.reproduction import reproduce
 from keyhole.apps.ledger.verdict import verdict_of
 from keyhole.errors import MissingError
 
-PUBLISHED = [experiment for module in ledger.PUBLISHED for experiment in module.EXPERIMENTS]
+PUBLISHED = ledger.experiments_of(*ledger.PUBLISHED)
 DIGEST = hashlib.sha256(b"weights").hexdigest()[:8]
 
 
@@ -143,7 +143,7 @@ def test_atoms_are_judged_on_reactions_that_were_not_known(monkeypatch, unseen, 
         return dict.fromkeys(atom_mapping.WAYS, table), sum(len(origins) for _, origins in reactions)
 
     monkeypatch.setattr(atom_mapping, "shares", shares)
-    outcome = atom_mapping.measure("quick", 0)
+    outcome = atom_mapping.experiment.measure("quick", 0)
     assert outcome.verdict == verdict
     assert outcome.measurement.startswith("It is the best head" if verdict == "holds" else "It is not the best head")
     assert "93 atoms of 8 products" in outcome.measurement
@@ -230,7 +230,7 @@ def test_a_model_whose_rows_could_not_be_moved(monkeypatch, tmp_path, missing):
     monkeypatch.setattr(row_order, "load_checkpoint", lambda *_, **__: None)
     monkeypatch.setattr(row_order, "read_digits", lambda _: np.zeros((10, 28, 28)))
     monkeypatch.setattr(Needed, "find", lambda _: tmp_path / "weights")
-    outcome = row_order.measure("quick", 0)
+    outcome = row_order.experiment.measure("quick", 0)
     assert outcome.verdict == ("holds" if missing is None else "not measured here")
     if missing is not None:
         assert f"{missing}: moved with positions" in outcome.measurement

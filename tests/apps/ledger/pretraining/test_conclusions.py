@@ -12,7 +12,7 @@ from keyhole.apps.ledger.pretraining import (
     sink_recovery,
     trained_networks,
 )
-from keyhole.apps.ledger.verdict import fitted_slope, mean_of, rises
+from keyhole.apps.ledger.verdict import fitted_slope, mean_of
 from keyhole.apps.pretrain.masked import PooledSquares, pooled_excess
 
 RNG = np.random.default_rng(0)
@@ -33,8 +33,6 @@ def test_slopes_and_means():
     errors = [(RNG.normal(size=400) * size**-0.5).tolist() for size in sizes]
     assert fitted_slope(sizes, errors, squared=True, level=0.999).contains(-0.5)
     assert mean_of([1.0, 2.0, 3.0], 0.95).width == pytest.approx(2 * 1.959964 / 3**0.5)
-    assert rises([1, 2, 3])
-    assert not rises([1, 2, 2])
 
 
 def cells():

@@ -3,7 +3,7 @@
 import pytest
 
 from keyhole.apps.ledger.training import tested_models
-from keyhole.apps.ledger.training.tested_models import ASKED, measure, stored_models
+from keyhole.apps.ledger.training.tested_models import ASKED, experiment, stored_models
 
 
 def test_the_stored_models_are_what_is_said_of_them():
@@ -22,7 +22,7 @@ def test_every_pair_is_counted_once(monkeypatch):
     monkeypatch.setattr(tested_models, "LENGTHS", {"quick": (3, 5)})
     monkeypatch.setattr(tested_models, "LONGER", {"quick": (75,)})
     monkeypatch.setattr(tested_models, "LONGEST", 5)
-    outcome = measure("quick", 0)
+    outcome = experiment.measure("quick", 0)
     numbers = outcome.numbers
     assert numbers["passed"] == numbers["wrong"] + numbers["proved"] + numbers["undecided"] == 2 * numbers["models"]
     assert (numbers["longer_passed"], numbers["longer_wrong"]) == (1, 1)

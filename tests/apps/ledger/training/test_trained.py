@@ -357,13 +357,13 @@ def test_an_experiment_in_earnest(tmp_path, monkeypatch):
     monkeypatch.setitem(settled.BUDGET, "quick", 24)
     monkeypatch.setitem(settled.SEEDS, "quick", (1, 6, 1))
     monkeypatch.setattr(kept_runs, "core_count", lambda: 1)
-    outcome = settled.measure("quick", 0)
+    outcome = settled.experiment.measure("quick", 0)
     enough = outcome.numbers["models without a mistake"] >= 6
     assert outcome.verdict == ("holds" if enough else "undecided at this scale"), outcome.measurement
     assert outcome.numbers["runs below the threshold"] == 1
     assert outcome.numbers["proved"] == outcome.numbers["models without a mistake"] >= 1
     assert outcome.numbers["bounds below the measured error"] == 0
-    again = settled.measure("quick", 0)
+    again = settled.experiment.measure("quick", 0)
     timeless = {name for name in outcome.numbers if "seconds" not in name}
     assert {name: again.numbers[name] for name in timeless} == {name: outcome.numbers[name] for name in timeless}
     assert again.measurement == outcome.measurement

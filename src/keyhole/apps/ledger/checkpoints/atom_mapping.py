@@ -7,6 +7,7 @@ greedily: the surest pair first, each atom once, neighbours of mapped pairs favo
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,8 +158,9 @@ def shares(reactions: Sequence[tuple[str, tuple[set[int], ...]]] = REACTIONS) ->
     return {way: table / atoms for way, table in right.items()}, atoms
 
 
+@partial(Experiment, CLAIM)
 @where_present
-def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (the model and the reactions are what they are)
+def experiment(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (the model and the reactions are what they are)
     """The share of right origins of every head, by four ways of reading."""
     right, atoms = shares()
     package = PACKAGED["rxnmapper"]
@@ -208,6 +210,3 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (the model and
             "With the package's own reading, which favours neighbours, heads of other weights come as near, so that it tells heads apart less than the plain one. Reactions of patents were not tested.",
         ),
     )
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

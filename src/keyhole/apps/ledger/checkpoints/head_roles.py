@@ -1,6 +1,7 @@
 """What do heads of published models do: sparse, local, sinks, broad or near-uniform? Language, vision, tours."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -79,8 +80,9 @@ ONE_MODEL = (
 )
 
 
+@partial(Experiment, LANGUAGE)
 @where_present
-def measure_language(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (forty sentences take seconds)
+def language(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (forty sentences take seconds)
     """MiniLM's heads on plain sentences."""
     answer = heads("minilm", Text(SENTENCES), seed=seed)
     share = Counted(answer.uses["trained"], ("sparse", "local", "sink"), seed)
@@ -107,8 +109,9 @@ def measure_language(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (fort
     )
 
 
+@partial(Experiment, VISION)
 @where_present
-def measure_vision(scale: Scale, seed: int) -> Outcome:
+def vision(scale: Scale, seed: int) -> Outcome:
     """The MNIST transformer's heads at [CLS] on test images."""
     count = 300 if scale == "quick" else 3000
     model, images, labels = VIT.find(), read_digits(DIGITS.find()), LABELS.find().read_bytes()
@@ -138,8 +141,9 @@ def measure_vision(scale: Scale, seed: int) -> Outcome:
     )
 
 
+@partial(Experiment, REINFORCEMENT)
 @where_present
-def measure_reinforcement(scale: Scale, seed: int) -> Outcome:
+def reinforcement(scale: Scale, seed: int) -> Outcome:
     """The tour encoders' heads on random nodes."""
     count = 100 if scale == "quick" else 1000
     rng = np.random.default_rng(seed)
@@ -253,10 +257,3 @@ def read_digits(path: Path) -> np.ndarray:
     content = path.read_bytes()
     count, height, width = (int.from_bytes(content[at : at + 4], "big") for at in (4, 8, 12))
     return np.frombuffer(content, dtype=np.uint8, offset=16).reshape(count, height, width)
-
-
-EXPERIMENTS = (
-    Experiment(LANGUAGE, measure_language),
-    Experiment(VISION, measure_vision),
-    Experiment(REINFORCEMENT, measure_reinforcement),
-)

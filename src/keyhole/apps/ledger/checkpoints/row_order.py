@@ -1,6 +1,7 @@
 """Do published encoders move with their rows and positions?"""
 
 from collections.abc import Mapping
+from functools import partial
 from math import log10
 
 import numpy as np
@@ -38,8 +39,9 @@ ROUNDING, FELT = 1e-9, 0.01
 INPUTS = {"quick": 10, "paper": 100}
 
 
+@partial(Experiment, CLAIM)
 @where_present
-def measure(scale: Scale, seed: int) -> Outcome:
+def experiment(scale: Scale, seed: int) -> Outcome:
     """Move the rows of every model, with their positions and without."""
     count, rng = INPUTS[scale], np.random.default_rng(seed)
     tours = {nodes: needed.find() for nodes, needed in TSP.items()}
@@ -119,6 +121,3 @@ def _list(values: dict[str, float]) -> str:
 
 def _power(value: float) -> float:
     return max(-16.0, log10(value)) if value > 0 else -16.0
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

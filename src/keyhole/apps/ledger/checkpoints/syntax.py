@@ -1,5 +1,6 @@
 """Do single heads find syntactic relations? Chosen on one part of a treebank, scored on the other."""
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,8 +35,9 @@ PUBLISHED = (
 )
 
 
+@partial(Experiment, CLAIM)
 @where_present
-def measure(scale: Scale, seed: int) -> Outcome:
+def experiment(scale: Scale, seed: int) -> Outcome:
     """Every relation's best head, beside its rivals."""
     sentences = SENTENCES if scale == "quick" else None
     parts = [TREEBANK[name].find() for name in ("dev", "test")]
@@ -85,6 +87,3 @@ def _beginning(path: Path, sentences: int | None, folder: Path) -> Path:
     cut = folder / path.name
     cut.write_text("\n\n".join(blocks[:sentences]) + "\n\n", encoding="utf8")
     return cut
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

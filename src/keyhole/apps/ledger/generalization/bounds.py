@@ -1,6 +1,7 @@
 """How do bounds grow with T, and how do they stand to recalled constants, to dimension, depth and spread?"""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from math import comb, e, log
 from typing import Any
@@ -49,7 +50,8 @@ ROUNDING = 1e-3  # m is a whole number near 2·10⁴, so √m is known to a few 
 ROUTES: tuple[Route, ...] = (TABULATED, SCALAR, PATH)
 
 
-def measure_growth(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
+@partial(Experiment, GROWTH)
+def growth(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
     """Samples for the gap along T, and the local exponent of log(2T+2) at the far end."""
     contexts = [10**power for power in range(2, 7 if scale == "quick" else 10)]
     rows: list[dict[str, Any]] = []
@@ -117,7 +119,8 @@ RIVALS = Claim(
 MILLION = 10**6
 
 
-def measure_rivals(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, RIVALS)
+def recalled(scale: Scale, seed: int) -> Outcome:
     """The ratio of sample sizes on random norms; and every rival's number on one compiled AND."""
     rng = np.random.default_rng(seed)
     ratios = []
@@ -194,7 +197,8 @@ SHAPE = Claim(
 SAMPLES, ROWS = 1000, 17
 
 
-def measure_shape(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
+@partial(Experiment, SHAPE)
+def dependence(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
     """Vary one thing at a time: dimension, length, depth, spread."""
     wide = capacity(1, 10**6) / capacity(1, 8)
     rates = [one_position_rate(10**power, SAMPLES) / log(2 * 10**power + 2) ** 0.5 for power in range(1, 9)]
@@ -240,10 +244,3 @@ def capacity(depth: int, dimension: int) -> float:
         blocks=(block,) * depth, tokens=ROWS, readout=1.0, token_radius=1.0, query_radius=1.0, projected=True
     )
     return deep_cover(profile, SAMPLES, every_query=True).capacity
-
-
-EXPERIMENTS = (
-    Experiment(GROWTH, measure_growth),
-    Experiment(RIVALS, measure_rivals),
-    Experiment(SHAPE, measure_shape),
-)

@@ -6,7 +6,7 @@ is a bound from below.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from math import exp, floor, sqrt
 from typing import Any, Literal, NamedTuple
@@ -45,7 +45,8 @@ SLACK = 1e-12  # rounding
 SIZES = ((10, 20), (30, 60), (100, 50), (300, 100), (1000, 200))
 
 
-def measure_positions(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, POSITIONS)
+def by_position(scale: Scale, seed: int) -> Outcome:
     """The mean over draws of the largest correlation with signs, with its 99.9 % interval; and heads beside it."""
     rng = np.random.default_rng(seed)
     draws = 300 if scale == "quick" else 3000
@@ -188,7 +189,8 @@ class Ratio(NamedTuple):
     high: float
 
 
-def measure_lists(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, LISTS)
+def by_lists(scale: Scale, seed: int) -> Outcome:
     """The mean over draws of the supremum of the correlation with signs, over the bound, for every case."""
     rng = np.random.default_rng(seed)
     draws = 200 if scale == "quick" else 2000
@@ -358,9 +360,3 @@ def largest_by_heads(case: Case, sums: np.ndarray, rng: np.random.Generator) -> 
                 suprema += np.abs(sums @ np.where(words[:, t] == a, weights[:, t] / total, 0.0))
         np.maximum(best, suprema, out=best)
     return best
-
-
-EXPERIMENTS = (
-    Experiment(POSITIONS, measure_positions),
-    Experiment(LISTS, measure_lists),
-)

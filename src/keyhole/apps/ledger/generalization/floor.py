@@ -1,5 +1,6 @@
 """How few samples name three hidden positions: the floor no learner passes, and where search succeeds?"""
 
+from functools import partial
 from itertools import combinations
 from math import comb, exp, log
 from typing import Any
@@ -35,7 +36,8 @@ P = 2 ** (-1 / 3)
 FEW_EXAMPLES = 14  # negative examples whose 2^14 sets are gone through rather than the sets of positions
 
 
-def measure(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, CLAIM)
+def experiment(scale: Scale, seed: int) -> Outcome:
     """Draw samples of a hidden 3-way AND, count the consistent ones, and see when the target is alone or picked."""
     rng = np.random.default_rng(seed)
     draws = 400 if scale == "quick" else 4000
@@ -147,6 +149,3 @@ def count_fitting(bits: np.ndarray, labels: np.ndarray, size: int) -> int:
         halves[:, 0] += halves[:, 1]
     signs = 1 - 2 * (np.bitwise_count(np.arange(1 << examples)).astype(np.int64) & 1)
     return sum(int(sign) * comb(int(count), size) for sign, count in zip(signs, within, strict=True))
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

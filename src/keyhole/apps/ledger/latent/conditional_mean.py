@@ -61,7 +61,8 @@ TEMPERATURE = 0.5
 EXACT, NEAR, SHARE = 1e-10, 0.01, 0.01
 
 
-def measure_limits(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, MEAN)
+def limits(scale: Scale, seed: int) -> Outcome:
     """Compare with the explicit posterior; then attend over many evenly spread keys, turned at random."""
     rng = np.random.default_rng(seed)
     identity = max(posterior_gap(rng) for _ in range(20 if scale == "quick" else 200))
@@ -259,7 +260,8 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-def measure_rates(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, RATES)
+def rates(scale: Scale, seed: int) -> Outcome:
     """Measure all estimators on common draws of keys and noise, one function for all, and compare with the exact law."""
     sizes, repeats = ([64, 128, 256, 512], 12) if scale == "quick" else ([128, 256, 512, 1024, 2048], 32)
     rng = np.random.default_rng(seed)
@@ -352,9 +354,3 @@ def picture(curves: dict[str, Comparison], sizes: list[int]) -> Figure:
         subtitle="squared distance from f at fresh queries; one f, σ² = .09, d = 3; band of two standard errors",
         band=True,
     )
-
-
-EXPERIMENTS = (
-    Experiment(MEAN, measure_limits),
-    Experiment(RATES, measure_rates),
-)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import exp, perm
 from typing import Any
@@ -49,7 +50,8 @@ LATENT = Claim(
 ROUNDING = 1e-12  # sums of at most 10⁵ terms below 1
 
 
-def measure_distances(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, LATENT)
+def distances(scale: Scale, seed: int) -> Outcome:
     """Exact distances of urns by n and k; positions counted out for short sentences; pairs of positions from data."""
     sizes = (20, 40, 80, 160, 320) if scale == "quick" else (20, 40, 80, 160, 320, 640, 1280)
     rows: list[dict[str, Any]] = []
@@ -215,7 +217,8 @@ def binomial_limit(runs: int, chance: float) -> int:
     return count
 
 
-def measure_tests(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, TESTS)
+def tests(scale: Scale, seed: int) -> Outcome:
     """Share of rejections among null data sets, along two families that leave the null, and on two single contrasts."""
     streams = np.random.default_rng(seed).spawn(len(NULLS) + 4)
     sizes = {
@@ -279,9 +282,3 @@ def measure_tests(scale: Scale, seed: int) -> Outcome:
             "The test of a latent variable looks at how tokens of two kinds divide, and at whether letters repeat: negative dependence that shows otherwise, or in few sequences, is not seen.",
         ),
     )
-
-
-EXPERIMENTS = (
-    Experiment(LATENT, measure_distances),
-    Experiment(TESTS, measure_tests),
-)

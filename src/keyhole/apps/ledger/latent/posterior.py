@@ -1,5 +1,6 @@
 """Does the posterior of a latent keep all that a sequence says, and no more, and how fast does it contract?"""
 
+from functools import partial
 from math import log
 from typing import Any
 
@@ -36,7 +37,8 @@ TOLERANCE = 1e-9  # sums of up to 10⁴ rounded terms
 IDENTITY = 1e-10
 
 
-def measure_sufficiency(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, SUFFICIENT)
+def sufficiency(scale: Scale, seed: int) -> Outcome:
     """Every sequence of random models enumerated: informations kept, identities met."""
     rng = np.random.default_rng(seed)
     lost, drift, apart, cut = 0.0, 0.0, 0.0, np.inf
@@ -119,7 +121,8 @@ STATED = {"sequence": (27, 3.264963), "counts": (10, 2.217362), "posterior": (7,
 DIGITS = 5e-7  # of the numbers stated
 
 
-def measure_minimality(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, MINIMAL)
+def minimality(scale: Scale, seed: int) -> Outcome:
     """The example to its digits, then random models against a family of representations."""
     held = compare_representations(EXAMPLE, 3)
     off = max(abs(held[name].entropy - entropy) for name, (_, entropy) in STATED.items())
@@ -203,7 +206,8 @@ COINS = FiniteModel(np.array([[0.6, 0.4], [0.4, 0.6]]), np.array([0.5, 0.5]))
 ROUNDING = 1e-10  # of a sum of 400 logarithms
 
 
-def measure_contraction(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, CONTRACTION)
+def contraction(scale: Scale, seed: int) -> Outcome:
     """Exact log loss at doubling T, and the regret of every sequence drawn from eight random latents, or from none."""
     lengths = [20 * 2**step for step in range(9 if scale == "quick" else 10)]
     losses = [COINS.bayes_risk(T) for T in lengths]
@@ -257,10 +261,3 @@ def measure_contraction(scale: Scale, seed: int) -> Outcome:
             ),
         ),
     )
-
-
-EXPERIMENTS = (
-    Experiment(SUFFICIENT, measure_sufficiency),
-    Experiment(MINIMAL, measure_minimality),
-    Experiment(CONTRACTION, measure_contraction),
-)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,8 @@ class Cell:
     expected: float
 
 
-def measure_supervised(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, SUPERVISED)
+def supervised(scale: Scale, seed: int) -> Outcome:
     """Least squares at every length, tied and untied, and at every size, tied."""
     wanted = [(tied, length, SEQUENCES) for tied in (True, False) for length in LENGTHS] + [
         (True, 8, n) for n in SIZES if n != SEQUENCES
@@ -169,7 +171,8 @@ class MaskedCell:
         return float(np.mean(self.trained) - np.mean(self.likeliest)), NORMAL[0.999] * spread**0.5
 
 
-def measure_masked(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, MASKED)
+def masked(scale: Scale, seed: int) -> Outcome:
     """Train at every length; the second half of the seeds is for the maximum-likelihood estimate."""
     count = RUNS[scale]
     runs = seeds(seed, 2 * count)
@@ -252,9 +255,3 @@ def conclude_masked(cells: Sequence[MaskedCell], by_size: Mapping[int, Sequence[
             "With two tokens in all only the law of pairs is seen: rank 6, and no part of the slope.",
         ),
     )
-
-
-EXPERIMENTS = (
-    Experiment(SUPERVISED, measure_supervised),
-    Experiment(MASKED, measure_masked),
-)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -51,7 +52,8 @@ class Parts:
     optimisation: Mapping[int, Sequence[float]]
 
 
-def measure(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, CLAIM)
+def experiment(scale: Scale, seed: int) -> Outcome:
     """Heads with room for one, two and three latent values at each size, and one that is stopped early."""
     runs = seeds(seed, RUNS[scale])
     heads = [LatentHead(values, starts=8) for values in VALUES]
@@ -123,6 +125,3 @@ def conclude(found: Sequence[Parts], early: Sequence[float]) -> Outcome:
         ),
         caveats=("The least training loss is the lowest of several starts and of one from the law's own minimum.",),
     )
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,8 @@ class Recovery:
         return mean_of(self.errors[max(self.errors)])
 
 
-def measure(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, CLAIM)
+def experiment(scale: Scale, seed: int) -> Outcome:
     """Train heads with a sink, and conditional-mean attention, at every size."""
     recoveries = {}
     for name, (task, tokens) in TASKS.items():
@@ -144,6 +146,3 @@ def conclude(found: Mapping[str, Recovery]) -> Outcome:
             "At small n the least training loss may lie at a logit of −∞ (no sink); the sizes here are above that.",
         ),
     )
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,8 @@ def specs_of(kind: str, network: str, runs: Sequence[int], samples: int | None =
     return [RunSpec(task, settings, max(SEEN), samples, seed) for seed in runs]
 
 
-def measure_networks(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, NEAR_BAYES)
+def networks(scale: Scale, seed: int) -> Outcome:
     """Encoders on both tasks, two other networks on letters."""
     encoders, once = seeds(seed, RUNS[scale]), seeds(seed, 1)
     asked = [
@@ -187,7 +189,8 @@ NEAR = 0.02  # nats
 CONTROL = 0.9  # of what knowing nothing loses, that a probe of shuffled targets must lose
 
 
-def measure_probes(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, PROBES)
+def probes(scale: Scale, seed: int) -> Outcome:
     """Read the probes of the encoders that `trained-encoder` trains."""
     made = make_runs(specs_of("finite", "encoder", seeds(seed, RUNS[scale])))
     return conclude_probes([result.numbers for result in made])
@@ -263,9 +266,3 @@ def conclude_probes(runs: Sequence[Mapping[str, float]]) -> Outcome:
             "A probe that reads the posterior shows that it is there; one that does not may be too poor. An untrained network passes on much of the counts.",
         ),
     )
-
-
-EXPERIMENTS = (
-    Experiment(NEAR_BAYES, measure_networks),
-    Experiment(PROBES, measure_probes),
-)

@@ -1,5 +1,6 @@
 """Exact weights: what sharp attention buys, and what any function and any symmetric one cost."""
 
+from functools import partial
 from math import log, sqrt
 from typing import Any
 
@@ -34,7 +35,8 @@ SHARP = Claim(
 SPARSITY = 3
 
 
-def measure_sharpness(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
+@partial(Experiment, SHARP)
+def sharpness(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
     """Compile the AND at several masses and lengths, prove each, and compare its logits with the floor."""
     function = conjunction(tuple(range(SPARSITY)))
     rows: list[dict[str, Any]] = []
@@ -95,7 +97,8 @@ EXACT = Claim(
 CONTEXT, GAMMA = 1024, 0.5
 
 
-def measure_norms(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, EXACT)
+def norms(scale: Scale, seed: int) -> Outcome:
     """Random tables, majorities and parities of growing s, each compiled and proved at T = 1024."""
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
@@ -168,9 +171,3 @@ def joined_samples(context: int, sparsity: int, *, error: float, delta: float, l
 def places(s: int, rng: np.random.Generator) -> tuple[int, ...]:
     """A random set of s positions."""
     return tuple(sorted(rng.choice(CONTEXT, s, replace=False).tolist()))
-
-
-EXPERIMENTS = (
-    Experiment(SHARP, measure_sharpness),
-    Experiment(EXACT, measure_norms),
-)

@@ -1,5 +1,6 @@
 """The main claim, joined: do 2^O(s) log T samples suffice for a bounded attention layer to learn any s-sparse function?"""
 
+from functools import partial
 from math import ceil, log, sqrt
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
@@ -38,7 +39,8 @@ MEMBERS = ("x3 ^ x31 ^ x100", "x3 & x31 & x100", "maj(x3, x31, x100)", "x3 & ~x3
 ROUNDING = 1e-9
 
 
-def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
+@partial(Experiment, CLAIM)
+def experiment(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
     """The sample size along T beside Occam's and the floor; and one member of the class, compiled and proved."""
     rows, steadiness = [], []
     for context in [10**power for power in range(2, 9)]:
@@ -89,6 +91,3 @@ def guaranteed_error(context: int, samples: int) -> float:
     """
     complexity = 2 * compiled_path_inf(SPARSITY, GAMMA) * one_position_rate(context, samples)
     return 2 * complexity + sqrt(log(1 / DELTA) / (2 * samples))
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

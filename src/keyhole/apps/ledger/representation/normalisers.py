@@ -1,5 +1,6 @@
 """How far do attention weights move when scores do: by softmax, and by other normalisers?"""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ SMOOTH = Claim(
 ROUNDING = 1e-9  # both sides are sums of up to 10^4 rounded terms near 1
 
 
-def measure_softmax(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, SMOOTH)
+def smoothness(scale: Scale, seed: int) -> Outcome:
     """The largest ratio over random scores and moves, and over the worst moves: a sign for every score."""
     rng = np.random.default_rng(seed)
     draws = 400 if scale == "quick" else 10_000
@@ -107,7 +109,8 @@ NORMALISERS: dict[str, tuple[Normaliser, float]] = {  # each with its slope
 STEP = 1e-4  # a small move; the stretch of a smooth map differs from its limit by O(STEP²)
 
 
-def measure_normalisers(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, CONSTANTS)
+def constants(scale: Scale, seed: int) -> Outcome:
     """The stretch of each normaliser at even scores, moved up on one half and down on the other, and at random."""
     rng = np.random.default_rng(seed)
     lengths = [2**power for power in range(1, 9 if scale == "quick" else 13)]
@@ -157,9 +160,3 @@ def slope(rows: list[dict[str, Any]]) -> float:
         return 0.0
     lengths, stretches = (np.log([row[name] for row in upper]) for name in ("T", "stretch"))
     return float(np.polyfit(lengths, stretches, 1)[0])
-
-
-EXPERIMENTS = (
-    Experiment(SMOOTH, measure_softmax),
-    Experiment(CONSTANTS, measure_normalisers),
-)

@@ -6,6 +6,7 @@ probability 1 − 2^−D. Heads are drawn, built as lists, and improved step by 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ PARITY = Claim(
 ROUNDING = 1e-9  # sums of at most 2^10 rounded terms of size at most 1
 NEAR = 0.01  # how near a head must come to the bound where that is predicted
 APART = 40.0  # between the scores of a list's items: the next one keeps e^−40 of the attention
-Price = Callable[[np.ndarray], float]  # of a head's outputs on all inputs
+Price = Callable[[np.ndarray, int], float]  # of a head's outputs on all inputs, at a degree, a context or a parity
 
 
 def degree_bound(degree: int) -> float:
@@ -161,46 +162,41 @@ def parity_correlation(outputs: np.ndarray, bits: int) -> float:
     return float(abs(spectrum(outputs)[(1 << bits) - 1]))
 
 
-def measure_degree(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, DEGREE)
+def degrees(scale: Scale, seed: int) -> Outcome:
     """The weight above each degree, over its bound: of random heads, of lists, and of heads improved for it."""
     rng, tokens = np.random.default_rng(seed), 6 if scale == "quick" else 8
     rows: list[dict[str, Any]] = []
     for degree in range(5):
         built = [conjunction_head(min(degree + 1, tokens), tokens), *_signed_lists(tokens, rng, scale)]
-        rows += _rows("D", degree, built, _degree_ratio(degree), rng, scale)
+        rows += _rows("D", degree, built, lambda u, at: weight_above(u, at) / degree_bound(at), rng, scale)
     first = max(row["ratio"] for row in rows if row["D"] == 0)
     return _outcome(rows, first, "D", "degree D", "Fourier weight of one head above degree D, over 2^−D", "at D = 0")
 
 
-def measure_influence(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, INFLUENCE)
+def influences(scale: Scale, seed: int) -> Outcome:
     """The total influence over its bound, by context: of random heads, of lists, and of heads improved for it."""
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
     for tokens in (1, 2, 4, 6, 9) if scale == "quick" else (1, 2, 3, 4, 6, 8, 10):
         alternating = listed([(-1.0) ** i for i in range(tokens)], (-1.0) ** tokens, tokens)
         built = [alternating, *_signed_lists(tokens, rng, scale)]
-        rows += _rows("T", tokens, built, lambda u: influence(u) / influence_bound(), rng, scale)
+        rows += _rows("T", tokens, built, lambda u, _: influence(u) / influence_bound(), rng, scale)
     most = max(row["ratio"] for row in rows if row["T"] == rows[-1]["T"])
     return _outcome(rows, most, "T", "context length T", "total influence of one head, over 8/3", "at the largest T")
 
 
-def measure_parity(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, PARITY)
+def parities(scale: Scale, seed: int) -> Outcome:
     """The correlation with the parity of s bits over its bound: random heads, conjunctions, and improved heads."""
     rng, tokens = np.random.default_rng(seed), 6 if scale == "quick" else 8
     rows: list[dict[str, Any]] = []
     for bits in range(1, tokens + 1):
         built = [conjunction_head(bits, tokens)]
-        rows += _rows("s", bits, built, _parity_ratio(bits), rng, scale)
+        rows += _rows("s", bits, built, lambda u, at: parity_correlation(u, at) / parity_bound(at), rng, scale)
     least = min(row["ratio"] for row in rows if row["heads"] == "built")
     return _outcome(rows, least, "s", "bits of the parity s", "|E u χ| of one head, over 2^−(s−1)", "at every s")
-
-
-def _degree_ratio(degree: int) -> Price:
-    return lambda outputs: weight_above(outputs, degree) / degree_bound(degree)
-
-
-def _parity_ratio(bits: int) -> Price:
-    return lambda outputs: parity_correlation(outputs, bits) / parity_bound(bits)
 
 
 def _outcome(rows: list[dict[str, Any]], reached: float, x: str, title: str, what: str, where: str) -> Outcome:
@@ -241,11 +237,19 @@ def _rows(
     """The best ratio of each kind of heads."""
     tokens = len(built[0].scores)
     drawn = [_random_head(tokens, rng) for _ in range(25 if scale == "quick" else 400)]
-    heads = {
-        "random": max(price(head.outputs()) for head in drawn),
-        "built": max(price(head.outputs()) for head in built),
-        "improved": _improved(max(drawn, key=lambda head: price(head.outputs())), price, rng, scale),
-    }
+    prices = [price(head.outputs(), at) for head in drawn]
+    best = max(prices)
+    head = drawn[prices.index(best)]
+    heads = {"random": best, "built": max(price(head.outputs(), at) for head in built)}
+    for _ in range(60 if scale == "quick" else 3000):  # small random changes, each kept if it helps
+        size = float(rng.choice([0.1, 1.0, 5.0]))
+        moved = size * (rng.random(head.scores.shape) < 0.3)
+        scores = head.scores + moved * rng.normal(size=head.scores.shape)
+        values = np.clip(head.values + moved * rng.normal(size=head.scores.shape), -1, 1)
+        changed = OneHead(scores, values, head.own)
+        if (ratio := price(changed.outputs(), at)) > best:
+            head, best = changed, ratio
+    heads["improved"] = best
     return [{x: at, "ratio": ratio, "heads": name} for name, ratio in heads.items()]
 
 
@@ -261,27 +265,3 @@ def _signed_lists(tokens: int, rng: np.random.Generator, scale: Scale) -> list[O
     """Lists over all positions in order, with random signs."""
     signs = rng.choice([-1.0, 1.0], size=(10 if scale == "quick" else 100, tokens + 1))
     return [listed(row[:-1].tolist(), float(row[-1]), tokens) for row in signs]
-
-
-def _improved(head: OneHead, price: Price, rng: np.random.Generator, scale: Scale) -> float:
-    """The ratio after many small random changes, each kept if it helps."""
-    best = price(head.outputs())
-    for _ in range(60 if scale == "quick" else 3000):
-        size = float(rng.choice([0.1, 1.0, 5.0]))
-        moved = rng.random(head.scores.shape) < 0.3
-        tried = OneHead(
-            head.scores + size * moved * rng.normal(size=head.scores.shape),
-            np.clip(head.values + size * moved * rng.normal(size=head.scores.shape), -1, 1),
-            head.own,
-        )
-        ratio = price(tried.outputs())
-        if ratio > best:
-            head, best = tried, ratio
-    return best
-
-
-EXPERIMENTS = (
-    Experiment(DEGREE, measure_degree),
-    Experiment(INFLUENCE, measure_influence),
-    Experiment(PARITY, measure_parity),
-)

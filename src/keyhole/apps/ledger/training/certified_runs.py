@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -86,7 +87,8 @@ class Group:
 BOUNDS = {"error_bound": "promise", "held_out_bound": "held-out half", "trivial_error": "trivial error"}
 
 
-def measure(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, CLAIM)
+def experiment(scale: Scale, seed: int) -> Outcome:
     """Find the threshold, train below it and above it, and certify every run that came out."""
     return conclude(certify_groups(scale, seed))
 
@@ -193,6 +195,3 @@ def _figure(groups: Sequence[Group]) -> Figure:
 
 
 KINDS = {"below": f"m = {BELOW}", "twice": "m = 2 m*", "above": f"m = {ABOVE}", "longer": "m = 2 m*, longer"}
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

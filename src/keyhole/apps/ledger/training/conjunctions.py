@@ -274,4 +274,4 @@ def _figure(measured: tuple[Growth, ...], law: str) -> Figure:
     return learners_figure(title, settings, floors=floors, verdict=verdict, curves=curves)
 
 
-EXPERIMENTS = (*tuple(Experiment(conjunctions(law), partial(measure, law)) for law in ("uniform", "balanced")),)
+uniform, balanced = (Experiment(conjunctions(law), partial(measure, law)) for law in ("uniform", "balanced"))

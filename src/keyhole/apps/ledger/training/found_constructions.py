@@ -10,6 +10,7 @@ symbol it shows. A model is counted as a veto if one of its heads vetoes, else a
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -73,7 +74,8 @@ class Found:
     violated: float  # the attention of a position that shows the deciding symbol, in the head where it is largest
 
 
-def measure(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, CLAIM)
+def experiment(scale: Scale, seed: int) -> Outcome:
     """Train every task with every preset, and look at the heads of what generalises."""
     from keyhole.training.network.network import model_of
 
@@ -250,6 +252,3 @@ def _lists(tabulated: Tabulated, law: SymbolLaw, function: object, context: int)
         colour=Axis("answer", "answer", "category"),
         subtitle=f"a trained head for {function}, T = {context}, penalised path norm",
     )
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -8,6 +8,7 @@ peeling pays for; PAC-Bayes and counted parameters pay for γ with its share of 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import log, sqrt
 from typing import Any, Literal
 
@@ -107,7 +108,8 @@ class Rungs:
         return clopper_pearson(round(self.error * FRESH), FRESH, LEVEL)[0] if name == OCCAM else self.low
 
 
-def measure(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, CLAIM)
+def experiment(scale: Scale, seed: int) -> Outcome:
     """Train a layer for every law, context and sample size, and put its gap beside every bound."""
     streams = np.random.SeedSequence(seed).spawn(len(CASES[scale]))
     return conclude([rungs(*case, stream) for case, stream in zip(CASES[scale], streams, strict=True)])
@@ -290,6 +292,3 @@ def _figure(found: Sequence[Rungs]) -> Figure:
         y=Axis("value", "gap", "log"),
         colour=Axis("what", "", "category"),
     )
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

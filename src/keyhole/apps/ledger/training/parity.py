@@ -1,16 +1,15 @@
 """Does gradient descent find sparse parities: from fresh samples, suddenly, and from a fixed set, before it only fits them?"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from statistics import median
-from typing import Any, Literal
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.kept_runs import read_runs, train
-from keyhole.apps.ledger.verdict import Share, verdict_of
-from keyhole.figure import Axis, Figure, line_figure
+from keyhole.apps.ledger.verdict import share_of, verdict_of
+from keyhole.figure import Axis, Figure, Row, line_figure
 from keyhole.papers import BARAK_2022, EDELMAN_2022
 from keyhole.sweeps.laws import course_figure
 from keyhole.sweeps.runs import RunResult
@@ -74,36 +73,7 @@ CHANCE = 0.5 + (UNUSUAL / PROBE) ** 0.5 / 2  # of the accuracy on them
 LOW, HIGH = 0.6, 0.95
 EARLIER = 0.1  # of the plateau
 SHOWN = 3  # runs that are drawn
-SAID = {
-    "sudden": "The rise is sudden",
-    "foretold": "The Fourier weight leaves its noise before the accuracy does, earlier by a tenth of that time or more,",
-}
 READINGS = "Steps are counted to the reading (every 10 steps) at which 1024 probe inputs are answered without error."
-
-
-@dataclass(frozen=True)
-class Transition:
-    """One run in four numbers: when Fourier weight and accuracy left their noise, when accuracy rose, when it was high."""
-
-    context: int
-    success: bool
-    steps: int
-    progress: float | None
-    stirs: float | None
-    leaves: float | None
-    arrives: float | None
-
-    @property
-    def sudden(self) -> bool:
-        """Return whether the rise took at most half of the plateau."""
-        if self.leaves is None or self.arrives is None:
-            return False
-        return self.arrives - self.leaves <= self.leaves / 2
-
-    @property
-    def foretold(self) -> bool:
-        """Return whether the Fourier weight moved before the accuracy, by at least a tenth of the time that took."""
-        return self.progress is not None and self.stirs is not None and self.progress <= (1 - EARLIER) * self.stirs
 
 
 Runs = Sequence[tuple[int, RunResult]]  # each with its context
@@ -120,22 +90,20 @@ def measure_fresh(conclude: Callable[[Runs], Outcome], scale: Scale, seed: int) 
 
 def conclude_learned(runs: Runs) -> Outcome:
     """Success pooled over two contexts, and steps at each."""
-    read = [transition(context, result) for context, result in runs]
-    pooled = [reading for reading in read if reading.context in POOLED]
-    share = Share(sum(reading.success for reading in pooled), len(pooled))
+    share = share_of([result.success for context, result in runs if context in POOLED])
     numbers = {"successes pooled": float(share.hits), "runs pooled": float(share.runs)}
-    said = []
-    for context in dict.fromkeys(reading.context for reading in read):
-        here = [reading for reading in read if reading.context == context]
-        wins_here = sum(reading.success for reading in here)
-        middle = median(reading.steps if reading.success else inf for reading in here)
+    sentences = []
+    for context in dict.fromkeys(context for context, _ in runs):
+        here = [result for place, result in runs if place == context]
+        wins_here = sum(result.success for result in here)
+        middle = median(result.steps if result.success else inf for result in here)
         numbers |= {f"successes at T = {context}": float(wins_here)}
         numbers |= {f"median steps at T = {context}": middle} if middle < inf else {}
         steps = f"median {middle:.0f} steps" if middle < inf else "no median: half of the runs or more never succeed"
-        said.append(f"T = {context}: {wins_here} of {len(here)}, {steps}")
+        sentences.append(f"T = {context}: {wins_here} of {len(here)}, {steps}")
     return Outcome(
         verdict=share.most,
-        measurement="; ".join(said) + ".",
+        measurement="; ".join(sentences) + ".",
         numbers=numbers,
         interval=f"Successes pooled: {share}. Medians are over all runs, one that never succeeds counting as infinite.",
         figures=(_curves(runs),),
@@ -143,13 +111,34 @@ def conclude_learned(runs: Runs) -> Outcome:
     )
 
 
-def conclude_share(what: Literal["sudden", "foretold"], runs: Runs) -> Outcome:
+def is_sudden(result: RunResult) -> bool:
+    """Return whether the rise of the accuracy took at most half of the plateau."""
+    leaves, arrives = _first(result, "accuracy", LOW), _first(result, "accuracy", HIGH)
+    return arrives - leaves <= leaves / 2 if arrives < inf else False
+
+
+def is_foretold(result: RunResult) -> bool:
+    """Return whether the Fourier weight moved before the accuracy, by at least a tenth of the time that took."""
+    progress, stirs = _first(result, "fourier", NOISE), _first(result, "accuracy", CHANCE)
+    return stirs < inf and progress <= (1 - EARLIER) * stirs
+
+
+COURSES: dict[str, tuple[Callable[[RunResult], bool], str]] = {
+    "sudden": (is_sudden, "The rise is sudden"),
+    "foretold": (
+        is_foretold,
+        "The Fourier weight leaves its noise before the accuracy does, earlier by a tenth of that time or more,",
+    ),
+}
+
+
+def conclude_share(what: str, runs: Runs) -> Outcome:
     """The share of successes in which accuracy jumps, or in which the Fourier weight moves first."""
-    won = [run for context, result in runs if (run := transition(context, result)).success]
-    share = Share(sum(getattr(run, what) for run in won), len(won))
+    happens, words = COURSES[what]
+    share = share_of([happens(result) for _, result in runs if result.success])
     return Outcome(
         verdict=share.most,
-        measurement=f"{SAID[what]} in {share.hits} of {share.runs} runs that succeed.",
+        measurement=f"{words} in {share.hits} of {share.runs} runs that succeed.",
         numbers={what: float(share.hits), "successes": float(share.runs)},
         interval=f"{share}.",
         figures=(_curves(runs),),
@@ -157,22 +146,9 @@ def conclude_share(what: Literal["sudden", "foretold"], runs: Runs) -> Outcome:
     )
 
 
-def transition(context: int, result: RunResult) -> Transition:
-    """When a run's readings passed each mark for good."""
-    return Transition(
-        context,
-        result.success,
-        result.steps,
-        _first(result, "fourier", NOISE),
-        _first(result, "accuracy", CHANCE),
-        _first(result, "accuracy", LOW),
-        _first(result, "accuracy", HIGH),
-    )
-
-
-def _first(result: RunResult, name: str, mark: float) -> float | None:
-    """The first reading from which on every one is above the mark."""
-    above = None
+def _first(result: RunResult, name: str, mark: float) -> float:
+    """The first step from which on every reading is above the mark; ∞ where the last is not."""
+    above = inf
     for reading in reversed(result.readings):
         if reading.get(name, 0.0) <= mark:
             break
@@ -236,21 +212,33 @@ def measure_fixed(conclude: Callable[[Measured], Outcome], scale: Scale, seed: i
     seeds = SETS[scale]
     network = read_runs(train(TASK, (CONTEXT,), seed, learner=PATIENT, samples=SIZES, seeds=seeds))
     algebra = read_runs(train(TASK, (CONTEXT,), seed, learner="gf2", samples=SIZES, seeds=10 * seeds))
-    return conclude({"network": _by_size(network), "elimination over GF(2)": _by_size(algebra)})
-
-
-def _by_size(runs: Sequence[tuple[Any, RunResult]]) -> dict[int, list[RunResult]]:
-    return {size: [result for row, result in runs if row.samples == size] for size in SIZES}
+    return conclude(
+        {
+            name: {size: [result for row, result in runs if row.samples == size] for size in SIZES}
+            for name, runs in (("network", network), ("elimination over GF(2)", algebra))
+        }
+    )
 
 
 def conclude_success(measured: Measured) -> Outcome:
     """Success by size for both learners, and the delay between fitting and generalising."""
     network, algebra = measured["network"], measured["elimination over GF(2)"]
     least, most = min(network), max(network)
-    rows = [_share(name, size, results) for name, sizes in measured.items() for size, results in sizes.items()]
-    solved, stuck, learned = _won(algebra[least]), _won(network[least]), _won(network[most])
-    delays = [delay for results in network.values() for result in results if (delay := _delay(result)) is not None]
-    numbers = {f"{row['learner']} at m = {row['m']}": float(row["rate"]) for row in rows}
+    shares = {
+        (name, size): share_of([result.success for result in results])
+        for name, sizes in measured.items()
+        for size, results in sizes.items()
+    }
+    rows: list[Row] = [
+        {"learner": name, "m": size, "rate": share.value, "low": share.ends[0], "high": share.ends[1]}
+        for (name, size), share in shares.items()
+    ]
+    solved, stuck = (share_of([result.success for result in sizes[least]]) for sizes in (algebra, network))
+    learned = shares["network", most]
+    runs = [(_delay(result), size, result) for size, results in network.items() for result in results]
+    delays = [delay for delay, *_ in runs if delay is not None]
+    _, slowest, shown = max(runs, key=lambda run: (run[0] or -1.0, run[1]))
+    numbers = {f"{name} at m = {size}": share.value for (name, size), share in shares.items()}
     numbers |= {"longest delay": max(delays, default=0.0), "runs that generalised": float(len(delays))}
     success = line_figure(
         f"A parity of three among {CONTEXT} bits from a fixed set",
@@ -272,7 +260,15 @@ def conclude_success(measured: Measured) -> Outcome:
         ),
         numbers=numbers,
         interval=f"Elimination at m = {least}: {solved}; network: {stuck}; network at m = {most}: {learned}.",
-        figures=(success, _curve(network)),
+        figures=(
+            success,
+            course_figure(
+                f"Fitting and understanding, m = {slowest}: the longest delay",
+                {"run": shown.readings},
+                BOTH,
+                scale="log",
+            ),
+        ),
         caveats=(SETTING,),
     )
 
@@ -282,7 +278,7 @@ def conclude_memorised(measured: Measured) -> Outcome:
     network = measured["network"]
     least = min(network)
     memorised = [result.fitted and not result.success for result in network[least]]
-    share = Share(sum(memorised), len(memorised))
+    share = share_of(memorised)
     ordered = sorted(zip(memorised, network[least], strict=True), key=lambda pair: not pair[0])
     shown = {f"run {index}": result.readings for index, (_, result) in enumerate(ordered[:SHOWN], 1)}
     return Outcome(
@@ -295,16 +291,6 @@ def conclude_memorised(measured: Measured) -> Outcome:
     )
 
 
-def _won(results: Sequence[RunResult]) -> Share:
-    return Share(sum(result.success for result in results), len(results))
-
-
-def _share(name: str, size: int, results: Sequence[RunResult]) -> dict[str, Any]:
-    share = _won(results)
-    low, high = share.ends
-    return {"learner": name, "m": size, "rate": share.value, "low": low, "high": high}
-
-
 def _delay(result: RunResult) -> float | None:
     """Steps from the first reading without training error to the first with 99 % of probe inputs right."""
     fitted = next((r["step"] for r in result.readings if r.get("train_accuracy") == 1), None)
@@ -312,18 +298,8 @@ def _delay(result: RunResult) -> float | None:
     return None if fitted is None or general is None else max(0.0, general - fitted)
 
 
-def _curve(network: Mapping[int, Sequence[RunResult]]) -> Figure:
-    """Training and fresh accuracy of the run with the longest delay."""
-    every = [(size, result) for size, results in network.items() for result in results]
-    size, chosen = max(every, key=lambda one: (_delay(one[1]) or -1.0, one[0]))
-    title = f"Fitting and understanding, m = {size}: the longest delay"
-    return course_figure(title, {"run": chosen.readings}, BOTH, scale="log")
-
-
-EXPERIMENTS = (
-    Experiment(LEARNED, partial(measure_fresh, conclude_learned)),
-    Experiment(SUDDEN, partial(measure_fresh, partial(conclude_share, "sudden"))),
-    Experiment(FORETOLD, partial(measure_fresh, partial(conclude_share, "foretold"))),
-    Experiment(FIXED, partial(measure_fixed, conclude_success)),
-    Experiment(MEMORISED, partial(measure_fixed, conclude_memorised)),
-)
+learned = Experiment(LEARNED, partial(measure_fresh, conclude_learned))
+sudden = Experiment(SUDDEN, partial(measure_fresh, partial(conclude_share, "sudden")))
+foretold = Experiment(FORETOLD, partial(measure_fresh, partial(conclude_share, "foretold")))
+fixed = Experiment(FIXED, partial(measure_fixed, conclude_success))
+memorised = Experiment(MEMORISED, partial(measure_fixed, conclude_memorised))

@@ -198,8 +198,6 @@ def _standing(answer: SampleComplexity, left: list[int]) -> str:
     return f"to T = {longest}: {answer.verdict}"
 
 
-EXPERIMENTS = (
-    Experiment(GROWTH, partial(measure, FIRST)),
-    Experiment(GROWTH_3200, partial(measure, SECOND)),
-    Experiment(GROWTH_12800, partial(measure, THIRD)),
-)
+first = Experiment(GROWTH, partial(measure, FIRST))
+second = Experiment(GROWTH_3200, partial(measure, SECOND))
+third = Experiment(GROWTH_12800, partial(measure, THIRD))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -39,7 +40,8 @@ SIZES = (30, 300)
 SEEDS = {"quick": 16, "paper": 60}
 
 
-def measure(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, CLAIM)
+def experiment(scale: Scale, seed: int) -> Outcome:
     """Train below and above the threshold, and read the last attention of every run; draw one that generalised."""
     runs = read_runs(train(TASK, (CONTEXT,), seed, samples=SIZES, seeds=SEEDS[scale]))
     outcome = conclude([(row.samples, result) for row, result in runs])
@@ -118,6 +120,3 @@ def before_and_after(shown: Trained) -> Figure:
         high="share",
         over=(Figure("before training", "curves", tuple(before), across, up, which),),
     )
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -9,6 +9,7 @@ by `python examples/zoo/pack.py FOLDER… --out FILE`. Nothing is trained here.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -66,7 +67,8 @@ class Tested:
         return self.row.status == "COUNTEREXAMPLE"
 
 
-def measure(scale: Scale, seed: int) -> Outcome:
+@partial(Experiment, CLAIM)
+def experiment(scale: Scale, seed: int) -> Outcome:
     """Every stored model at every length: random words, then a proof or a wrong word."""
     tested = []
     with TemporaryDirectory() as folder:
@@ -143,6 +145,3 @@ def _figure(passed: list[Tested]) -> Figure:
         y=Axis("share", "share wrong somewhere"),
         colour=Axis("task", "", "category"),
     )
-
-
-EXPERIMENTS = (Experiment(CLAIM, measure),)
