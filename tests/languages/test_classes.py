@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.errors import ShapeError
-from keyhole.languages import Automaton, AutomatonClasses, CountClasses, intervals, product
+from keyhole.languages import Automaton, AutomatonClasses, CountClasses, product
 
 from helpers.planted_juntas import all_sequences
 
@@ -149,8 +149,3 @@ def test_what_is_no_class_is_refused(make):
     """A kind that is all of the alphabet, counts out of range, and states that do not exist get a sentence."""
     with pytest.raises(ShapeError):
         make()
-
-
-def test_intervals_of_a_parity():
-    """The odd counts up to 5 are three intervals of one count."""
-    assert intervals([False, True] * 3, wanted=True) == [(1, 1), (3, 3), (5, 5)]

@@ -3,7 +3,6 @@ from keyhole.languages.automata import AutomatonClasses as AutomatonClasses
 from keyhole.languages.automata import product as product
 from keyhole.languages.classes import WordClasses as WordClasses
 from keyhole.languages.counts import CountClasses as CountClasses
-from keyhole.languages.counts import intervals as intervals
 from keyhole.languages.properties import AtLength as AtLength
 from keyhole.languages.properties import CountProperty as CountProperty
 from keyhole.languages.properties import EqualCounts as EqualCounts

@@ -96,7 +96,7 @@ class AutomatonClasses:
     def best(
         self, cost: Float[np.ndarray, "parts D R A"], mass: Float[np.ndarray, "R A"]
     ) -> tuple[Float[np.ndarray, "parts D"], Float[np.ndarray, "parts D"]]:
-        """A number that no word's sum of costs is below, and the masses of a word near it.
+        """A certified lower bound of the cost of any word, and the masses of a word near the best.
 
         Statement  With costs lowered by 3γ_R |cost|, the recursion's value is at most the true least sum.
         Proof      Rounding to nearest is monotone, so the computed value is the least, over words, of the sum computed
@@ -148,6 +148,12 @@ class AutomatonClasses:
         final[0, states[: len(states) // 2]] = True
         final[1, states[len(states) // 2 :]] = True
         return AutomatonClasses(self.length, self.automaton, final)
+
+    def before(self, symbol: int) -> "AutomatonClasses | None":
+        """The words that a last symbol completes to words of the parts; None where there are none."""
+        final = self.final[:, self.automaton.moves[:, symbol]] & self.automaton.reached(self.length - 1)
+        kept = final.any(axis=1)
+        return AutomatonClasses(self.length - 1, self.automaton, final[kept]) if kept.any() else None
 
     def take(self, parts: Sequence[int]) -> "AutomatonClasses":
         """Some of the parts."""

@@ -1,7 +1,7 @@
 """Sets of words of one length, several at once, and the least sum of costs over each.
 
 A cost is a number for every position and symbol; a word pays the costs of the symbols it shows. One interface serves
-every kind of set, so that whoever minimises over inputs does not ask which kind it is.
+every kind of set, so that code that minimises over inputs does not ask which kind it is.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class WordClasses(Protocol):
     def best(
         self, cost: Float[np.ndarray, "parts D R A"], mass: Float[np.ndarray, "R A"]
     ) -> tuple[Float[np.ndarray, "parts D"], Float[np.ndarray, "parts D"]]:
-        """A number that no word's sum of costs is below, rounding included; and the masses of a word near it."""
+        """A certified lower bound of the cost of any word, and the masses of a word near the best."""
 
     def chosen(self, cost: Float[np.ndarray, "parts R A"]) -> Int[np.ndarray, "parts R"]:
         """A word of each part whose sum of costs is least, up to rounding."""
@@ -37,6 +37,9 @@ class WordClasses(Protocol):
 
     def halves(self, part: int) -> "WordClasses | None":
         """Two or more parts whose union is the given part; None where it is not cut further."""
+
+    def before(self, symbol: int) -> "WordClasses | None":
+        """The words that a last symbol completes to words of the parts; None where there are none."""
 
     def take(self, parts: Sequence[int]) -> "WordClasses":
         """Some of the parts."""

@@ -37,7 +37,7 @@ class CountClasses:
     def best(
         self, cost: Float[np.ndarray, "parts D R A"], mass: Float[np.ndarray, "R A"]
     ) -> tuple[Float[np.ndarray, "parts D"], Float[np.ndarray, "parts D"]]:
-        """A number that no word's sum of costs is below, and the masses of a word near it.
+        """A certified lower bound of the cost of any word, and the masses of a word near the best.
 
         Statement  The least sum over words with k symbols of the kind is that of the k smallest differences d; over an
                    interval of counts, that with k the number of negative d, moved into the interval.
@@ -57,7 +57,7 @@ class CountClasses:
         return np.asarray(paid.sum(axis=-1) - doubt * GROW - UNDERFLOW), np.asarray(weight)
 
     def _taken(self, difference: Float[np.ndarray, "parts D R"]) -> tuple[np.ndarray, np.ndarray]:
-        """Which positions show a symbol of the kind, and the largest difference among them."""
+        """Return which positions show a symbol of the kind, and the largest difference among them."""
         if not self.length:
             return np.zeros(difference.shape, dtype=bool), np.zeros(difference.shape[:-1])
         low, high = self.low[:, None], self.high[:, None]
@@ -89,6 +89,13 @@ class CountClasses:
         middle = (low + high) // 2
         return CountClasses(self.length, self.kind, np.array([low, middle + 1]), np.array([middle, high]))
 
+    def before(self, symbol: int) -> "CountClasses | None":
+        """The words that a last symbol completes to words of the parts; None where there are none."""
+        counted, most = int(self.kind[symbol]), self.length - 1
+        low, high = np.maximum(self.low - counted, 0), np.minimum(self.high - counted, most)
+        kept = low <= high
+        return CountClasses(most, self.kind, low[kept], high[kept]) if kept.any() else None
+
     def take(self, parts: Sequence[int]) -> "CountClasses":
         """Some of the parts."""
         return CountClasses(self.length, self.kind, self.low[list(parts)], self.high[list(parts)])
@@ -109,20 +116,3 @@ def _cheapest(
     at = cost[..., symbols].argmin(axis=-1)
     cheapest = symbols[at]
     return np.take_along_axis(cost, cheapest[..., None], axis=-1)[..., 0], cheapest
-
-
-def intervals(answers: Sequence[bool], *, wanted: bool) -> list[tuple[int, int]]:
-    """The longest runs of counts with the wanted answer.
-
-    >>> intervals([False, True, True, False, True], wanted=True)
-    [(1, 2), (4, 4)]
-    """
-    runs: list[tuple[int, int]] = []
-    for count, answer in enumerate(answers):
-        if answer != wanted:
-            continue
-        if runs and runs[-1][1] == count - 1:
-            runs[-1] = (runs[-1][0], count)
-        else:
-            runs.append((count, count))
-    return runs

@@ -1,12 +1,13 @@
 """Properties of words of any length: what the answer should be, as values.
 
-A property says, for each length, which positions it reads and which classes of words are to be answered true and which
-false. A word in no class is not spoken of: A property may be restricted to the words of a language.
+For each length, a property names the positions it reads, and the classes of words to be answered true and false. It may
+be restricted to the words of a language: then some words are in no class.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from keyhole.arrays import Bool, Int
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.languages.automata import Automaton, AutomatonClasses, product
 from keyhole.languages.classes import WordClasses
-from keyhole.languages.counts import CountClasses, intervals
+from keyhole.languages.counts import CountClasses
 
 MOST_CELLS = 2**12  # of a function given by a table
 RULES = ("majority", "at least half", "at least", "at most", "exactly", "remainder", "levels")
@@ -118,13 +119,13 @@ class CountProperty(Property):
     def at(self, length: int) -> AtLength:
         """The property at one length: intervals of counts."""
         reads = self.reads(length)
-        answers = [self.decide(count, len(reads)) for count in range(len(reads) + 1)]
-        classes = []
-        for wanted in (True, False):
-            runs = np.array(intervals(answers, wanted=wanted)).reshape(-1, 2)
-            if len(runs):
-                classes.append((wanted, CountClasses(len(reads), self.kind, runs[:, 0], runs[:, 1])))
-        return AtLength(length, reads, tuple(classes))
+        runs: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+        for answer, run in groupby(range(len(reads) + 1), lambda count: bool(self.decide(count, len(reads)))):
+            counts = list(run)
+            runs[answer].append((counts[0], counts[-1]))
+        both = ((answer, np.array(ends)) for answer, ends in runs.items() if ends)
+        classes = tuple((answer, CountClasses(len(reads), self.kind, *ends.T)) for answer, ends in both)
+        return AtLength(length, reads, classes)
 
 
 @dataclass(frozen=True)
@@ -232,29 +233,9 @@ def with_last(at: AtLength, symbol: int) -> AtLength:
         return AtLength(at.length - 1, at.reads, at.classes)
     if at.reads[-1] != at.length - 1:
         raise AssumptionError("The property reads its positions out of order, so that none is the last; sort them.")
-    classes: list[tuple[bool, WordClasses]] = []
-    for answer, some in at.classes:
-        left = _counts_before(some, symbol) if isinstance(some, CountClasses) else _states_before(some, symbol)
-        if left is not None:
-            classes.append((answer, left))
-    return AtLength(at.length - 1, at.reads[:-1], tuple(classes))
-
-
-def _counts_before(some: CountClasses, symbol: int) -> CountClasses | None:
-    """Return the counts before the last symbol."""
-    counted, most = int(some.kind[symbol]), some.length - 1
-    low, high = np.maximum(some.low - counted, 0), np.minimum(some.high - counted, most)
-    kept = low <= high
-    return CountClasses(most, some.kind, low[kept], high[kept]) if kept.any() else None
-
-
-def _states_before(some: WordClasses, symbol: int) -> AutomatonClasses | None:
-    """The states from which the last symbol leads into each part."""
-    if not isinstance(some, AutomatonClasses):
-        raise AssumptionError(f"A {type(some).__name__} was given where counts or states of an automaton are needed.")
-    final = some.final[:, some.automaton.moves[:, symbol]] & some.automaton.reached(some.length - 1)
-    kept = final.any(axis=1)
-    return AutomatonClasses(some.length - 1, some.automaton, final[kept]) if kept.any() else None
+    before = ((answer, words.before(symbol)) for answer, words in at.classes)
+    classes = tuple((answer, words) for answer, words in before if words is not None)
+    return AtLength(at.length - 1, at.reads[:-1], classes)
 
 
 def _fitting(positions: Sequence[int], length: int) -> tuple[int, ...]:
