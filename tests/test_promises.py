@@ -26,8 +26,7 @@ from keyhole.latent.inference.attentions import make_attention
 from keyhole.latent.inference.problem import Settings
 from keyhole.latent.inference.rates import PowerOfT
 from keyhole.latent.models.registry import find_model
-from keyhole.prover.certificate import Terms
-from keyhole.prover.certification import certificate_of
+from keyhole.prover.certificate import Terms, certificate_of
 from keyhole.prover.evidence import require_apart
 from keyhole.prover.proof.verification import Verification
 from keyhole.prover.sample.repeats import Repeats, shared_rows

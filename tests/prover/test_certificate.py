@@ -11,8 +11,7 @@ from keyhole.boolean.junta import Junta, biased_bits, uniform_law
 from keyhole.bounds.finite.identification import identification_size
 from keyhole.bounds.finite.occam import certificate_nats, exact_error
 from keyhole.errors import ArgumentError, AssumptionError, DataError
-from keyhole.prover.certificate import SET_ASIDE, Terms
-from keyhole.prover.certification import certificate_of
+from keyhole.prover.certificate import SET_ASIDE, Terms, certificate_of
 from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.proof.tables import Drift
 from keyhole.prover.sample.sample_bound import identify

@@ -3,9 +3,8 @@
 All juntas were in the race before the sample was drawn, each with its share of δ; so the bound holds for whichever a
 network, or a search without any network, ends up with.
 
-The rate at which a model and a junta disagree, counted on fresh inputs where no proof excludes it.
-
-Inputs without labels are free where their law is known. The count is a binomial, its ceiling exact.
+Where no proof excludes that a model and a junta disagree, the rate is counted on fresh inputs, which are free where
+their law is known. The count is a binomial, its ceiling exact.
 """
 
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from keyhole.arrays import Bool, Float, Shaped
+from keyhole.arrays import Bool
 from keyhole.attention import Evaluator
 from keyhole.boolean import Junta, SymbolLaw, without_ignored
 from keyhole.boolean.fitting import FittingJuntas, Sample, every_cell_seen
@@ -138,7 +137,9 @@ def identify(
     inputs, labels = sample
     tokens = inputs.shape[1]
     words = f"the target depends on at most {assumed} of the {tokens} positions"
-    junta = without_ignored(junta)
+    junta, places = without_ignored(junta), f"{assumed} {'position' if assumed == 1 else 'positions'}"
+    # a finished search that leaves no single function, while this one fits, leaves several; an unfinished may know one
+    several = found.finished and found.fitting and found.only is None and found.sparsity <= assumed
     errors = int(np.count_nonzero(junta(inputs) != labels))
     if noise:
         why = f"the sample has {noise}, so the only function that fits it need not be the target"
@@ -150,48 +151,26 @@ def identify(
             "labels are noisy, say so"
         )
     elif found.only is not None and found.sparsity >= min(assumed, tokens) and _equal(found.only, junta):
-        why = f"of all functions of at most {_places(assumed)} it is the only one that fits the sample"
+        why = f"of all functions of at most {places} it is the only one that fits the sample"
         return Identification(identified=True, by="enumeration", assumption=words, why=why)
-    elif _rivalled(junta, sample, assumed, found):
-        why = f"other functions of at most {_places(assumed)} fit the sample too"
+    elif several or any(
+        rival.sparsity <= assumed and not _equal(rival, junta) and np.array_equal(rival(inputs), labels)
+        for rival in map(without_ignored, found.known)
+    ):
+        why = f"other functions of at most {places} fit the sample too"
     elif (doubt := doubt or repeats_of(inputs, law).says(law)) or not law.uniform or law.symbols != 2:
         why = doubt or f"a sample size that identifies is known for uniform bits only, not for {law}"
     else:
-        return _by_size(junta, inputs, min(assumed, tokens), delta, f"{words}, and bits are uniform")
+        needed, words = identification_size(tokens, min(assumed, tokens), delta), f"{words}, and bits are uniform"
+        if not every_cell_seen(inputs, junta):
+            why = "a cell of its table has no sample"
+        elif len(inputs) < needed:
+            why = f"{needed} samples are needed, and there are {len(inputs)}"
+        else:
+            why = f"it fits {len(inputs)} ≥ {needed} samples, each cell of its table witnessed"
+            return Identification(True, "sample size", words, why, needed, delta)  # noqa: FBT003  (identified)
+        return Identification(identified=False, by="", assumption=words, why=why, needed=needed)
     return Identification(identified=False, by="", assumption=words, why=why)
-
-
-def _rivalled(junta: Junta, sample: Sample, assumed: int, found: FittingJuntas) -> bool:
-    """Return whether another function on at most S positions is known to fit; an unfinished search may know one.
-
-    A finished search among at most S positions that leaves no single function, while this one fits, leaves several.
-    """
-    inputs, labels = sample
-    if found.finished and found.fitting and found.only is None and found.sparsity <= assumed:
-        return True
-    return any(
-        rival.sparsity <= assumed and not _equal(rival, junta) and np.array_equal(rival(inputs), labels)
-        for rival in map(without_ignored, found.known)
-    )
-
-
-def _places(assumed: int) -> str:
-    return f"{assumed} {'position' if assumed == 1 else 'positions'}"
-
-
-def _by_size(
-    junta: Junta, inputs: Shaped[np.ndarray, "m T"], sparsity: int, delta: float, words: str
-) -> Identification:
-    """The rule of the sample size, for a junta without error on the sample and without a rival that is known."""
-    needed = identification_size(inputs.shape[1], sparsity, delta)
-    if not every_cell_seen(inputs, junta):
-        why = "a cell of its table has no sample"
-    elif len(inputs) < needed:
-        why = f"{needed} samples are needed, and there are {len(inputs)}"
-    else:
-        why = f"it fits {len(inputs)} ≥ {needed} samples, each cell of its table witnessed"
-        return Identification(True, "sample size", words, why, needed, delta)  # noqa: FBT003  (identified)
-    return Identification(identified=False, by="", assumption=words, why=why, needed=needed)
 
 
 def law_doubt(sample: Sample, law: SymbolLaw, level: float = DOUBT) -> str:
@@ -208,28 +187,20 @@ def law_doubt(sample: Sample, law: SymbolLaw, level: float = DOUBT) -> str:
     shares = np.stack([np.mean(inputs == symbol, axis=0) for symbol in range(law.symbols)])
     chances, limit = np.asarray(law.chances)[:, None], log(4 * law.symbols / level)
     pooled = shares.mean(axis=1, keepdims=True)
-    for seen, nats in (
-        (pooled, m * tokens * _divergence(pooled, chances) - limit),
-        (shares, m * _divergence(shares, chances) - limit - log(tokens)),
-    ):
+    for share, draws, least in ((pooled, m * tokens, limit), (shares, m, limit + log(tokens))):
+        divergence = sum(  # KL(x‖p) of bits, in nats
+            part * np.log(np.maximum(part, SMALLEST) / chance)
+            for part, chance in ((share, chances), (1 - share, 1 - chances))
+        )
+        nats = np.asarray(draws * divergence - least)
         if (nats > 0).any():
             symbol, place = np.unravel_index(np.argmax(nats), nats.shape)
-            where = "" if seen is pooled else f" at position {place}"
+            where = "" if share is pooled else f" at position {place}"
             return (
-                f"symbol {symbol} makes up {seen[symbol, place]:.3g} of the sample{where}, and the law ({law}) says "
+                f"symbol {symbol} makes up {share[symbol, place]:.3g} of the sample{where}, and the law ({law}) says "
                 f"{law.chances[symbol]:.3g}"
             )
     return ""
-
-
-def _divergence(shares: Float[np.ndarray, "A n"], chances: Float[np.ndarray, "A 1"]) -> Float[np.ndarray, "A n"]:
-    """KL(x‖p) of bits, in nats."""
-    return np.asarray(
-        sum(
-            part * np.log(np.maximum(part, SMALLEST) / chance)
-            for part, chance in ((shares, chances), (1 - shares, 1 - chances))
-        )
-    )
 
 
 def _equal(one: Junta, other: Junta) -> bool:
@@ -278,8 +249,6 @@ def sampled_disagreement(
     Proof      Disagreements are independent trials; invert the lower tail.
     Source     Textbook (Clopper and Pearson, one side).
     """
-    from keyhole.bounds.finite import held_out_ceiling  # noqa: PLC0415  (only without a proof)
-
     rng = np.random.default_rng([seed, 2])
     tokens, count = evaluator.model.tokens, 0
     step = max(1, BLOCK // tokens)
