@@ -46,18 +46,13 @@ def require_samples(model: Tabulated, sample: Sample | None, held_out: Sample | 
                 f"{model.symbols - 1}; give the data it was made for."
             )
     if sample is not None and held_out is not None:
-        require_apart(sample, held_out, terms)
-
-
-def require_apart(sample: Sample, held_out: Sample, terms: Terms) -> None:
-    """Refuse inputs set aside that are training inputs too, beyond what chance explains."""
-    shared, chance = shared_rows(sample[0], held_out[0], terms.law, terms.accepted)
-    if chance < LEVEL:
-        raise DataError(
-            f"{shared:,} of the {len(held_out[0]):,} inputs set aside are training inputs too, and independent draws "
-            f"of {terms.law} share so many with probability at most {at_most(chance, 2)}. Give labelled inputs that "
-            "the model never saw."
-        )
+        shared, chance = shared_rows(sample[0], held_out[0], terms.law, terms.accepted)
+        if chance < LEVEL:
+            raise DataError(
+                f"{shared:,} of the {len(held_out[0]):,} inputs set aside are training inputs too, and independent "
+                f"draws of {terms.law} share so many with probability at most {at_most(chance, 2)}. Give labelled "
+                "inputs that the model never saw."
+            )
 
 
 def with_sample(shown: ModelCertificate, evaluator: Evaluator, sample: Sample, given: Junta | None) -> ModelCertificate:

@@ -46,7 +46,8 @@ def repaired(
             return changed, sharp_evaluator
     sunk = sink_projection(model, junta, terms.law)
     projected = Evaluator(sunk.model)
-    computed = projected_junta(projected, junta)
+    background = np.zeros((1, model.tokens), dtype=np.int8)  # any: every cell is evaluated once
+    computed = Junta(junta.positions, junta.symbols, majority_table(projected, background, junta.positions))
     looked = prove_equal(sunk.model, computed, time_limit=terms.time_limit)
     read = replace(shown.extraction, junta=without_ignored(computed))
     if not np.array_equal(computed.table, junta.table):
@@ -83,12 +84,6 @@ def sink_projection(model: Tabulated, junta: Junta, law: SymbolLaw) -> Repair:
         "key and value, the mean of theirs."
     )
     return Repair("sink projection", says, replace(model, heads=tuple(heads)))
-
-
-def projected_junta(evaluator: Evaluator, junta: Junta) -> Junta:
-    """The function a projected model computes, read off by evaluating every cell once."""
-    background = np.zeros((1, evaluator.model.tokens), dtype=np.int8)
-    return Junta(junta.positions, junta.symbols, majority_table(evaluator, background, junta.positions))
 
 
 def sharpened(model: Tabulated) -> Repair:

@@ -318,11 +318,7 @@ def test_other_normalisers_are_refused():
 
 
 def test_juntas_must_fit():
-    """Another alphabet, a position beyond the context, too many cells: one sentence each."""
+    """A function over another alphabet has no cells that are all inputs: it is refused."""
     model = planted(Plan(tokens=14), [0])
     with pytest.raises(ShapeError, match="junta over 3 symbols was compared with a model over 2"):
         prove_equal(model, Junta((0,), 3, np.zeros(3, dtype=bool)))
-    with pytest.raises(ShapeError, match="reads position 14, but the model's context of length 14"):
-        prove_equal(model, Junta((14,), 2, np.zeros(2, dtype=bool)))
-    with pytest.raises(AssumptionError, match="8192 cells was to be verified cell by cell"):
-        prove_equal(model, Junta(tuple(range(13)), 2, np.zeros(2**13, dtype=bool)))

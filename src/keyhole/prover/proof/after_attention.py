@@ -130,23 +130,23 @@ def tail_of(model: Tabulated) -> Tail:
             "here, so verify a model without it"
         )
     stream = numbers_of(model.stream)
-    matrix, shift = _gathered(model, stream)
-    pre = wiring.placement == "pre"
-    normed, feed = wiring.attention_norm if not pre else None, wiring.feedforward
-    after: list[Norm | np.ndarray] = []
-    if feed is not None and wiring.feedforward_norm is not None:
-        if pre:
-            normed = wiring.feedforward_norm
-        else:
-            after.append(norm_of(wiring.feedforward_norm))
-    if wiring.residual == "block":
-        after.append(stream)
-    if readout.norm is not None:
-        after.append(norm_of(readout.norm))
+    widths = [int(head.cls_value.shape[0]) for head in model.heads]
+    joined = np.eye(sum(widths)) if wiring.join == "concatenate" else np.concatenate([np.eye(w) for w in widths])
+    matrix, shift = exact(joined), exact(np.zeros(joined.shape[1]))
+    if wiring.output is not None:
+        weight, bias = affine_of(wiring.output)
+        matrix, shift = matrix @ weight, bias
+    if wiring.residual == "each":
+        shift = shift + exact(stream)
+    pre, feed = wiring.placement == "pre", wiring.feedforward
+    entering = None if feed is None else wiring.feedforward_norm
+    normed, leaving = (entering, None) if pre else (wiring.attention_norm, entering)
+    stages = (leaving, stream if wiring.residual == "block" else None, readout.norm)
+    after = tuple(norm_of(stage) if isinstance(stage, LayerNorm) else stage for stage in stages if stage is not None)
     norm = None if normed is None else norm_of(normed)
     kinds = {type(head.activation) for head in model.heads}
     if kinds != {Identity}:
-        return _after_activated_heads(model, matrix, shift, norm, tuple(after))
+        return _after_activated_heads(model, matrix, shift, norm, after)
     if feed is None:
         skip: Literal["none", "raw", "normed"] = "raw" if norm is None else "normed"
     elif wiring.residual != "each":
@@ -154,22 +154,7 @@ def tail_of(model: Tabulated) -> Tail:
     else:
         skip = "raw" if pre or norm is None else "normed"
     units = _units(feed, matrix, shift, norm)
-    return Tail(matrix, shift, norm, skip, units, tuple(after), *_readout(model))
-
-
-def _gathered(model: Tabulated, stream: np.ndarray) -> tuple[Ball, Ball]:
-    """M and c: heads joined, mapped, and the stream added."""
-    wiring = model.wiring
-    widths = [int(head.cls_value.shape[0]) for head in model.heads]
-    joined = np.eye(sum(widths)) if wiring.join == "concatenate" else np.concatenate([np.eye(w) for w in widths])
-    matrix = exact(joined)
-    shift = exact(np.zeros(joined.shape[1]))
-    if wiring.output is not None:
-        weight, bias = affine_of(wiring.output)
-        matrix, shift = matrix @ weight, bias
-    if wiring.residual == "each":
-        shift = shift + exact(stream)
-    return matrix, shift
+    return Tail(matrix, shift, norm, skip, units, after, *_readout(model))
 
 
 def _after_activated_heads(

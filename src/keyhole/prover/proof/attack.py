@@ -62,15 +62,50 @@ def exchange(
     sign: float,
 ) -> Int[np.ndarray, "rows A"]:
     """The point after moves that keep it in the only part of `words`, until sign·f < 0 or no move tried helps."""
-    return _lowered(
-        tables,
-        tail,
-        point,
-        sign,
-        lambda here: _word_moves(tables, tail, reads, words, here, sign),
-        WORD_STEPS,
-        operator.lt,
-    )
+
+    def moves(point: Int[np.ndarray, "rows A"]) -> Int[np.ndarray, "n rows A"]:
+        """The moves of the word that promise most, of free rows too, each made."""
+        effect = np.zeros(point.shape)  # of each row and symbol, less that of the symbol shown
+        for _, excess, mass in _excesses(tables, tail, point, sign):
+            now = (excess * point).sum(axis=1, keepdims=True) / np.maximum(point.sum(axis=1, keepdims=True), 1)
+            effect += (excess - now) / mass
+        rows, symbols = list(reads), tables.symbols
+        word = point[rows].argmax(axis=1)
+        single = effect[rows]
+        candidates: list[tuple[float, tuple[tuple[int, int], ...]]] = [
+            (float(single[place, symbol]), ((place, symbol),))
+            for place in range(len(rows))
+            for symbol in range(symbols)
+            if symbol != word[place]
+        ]
+        for one in range(symbols):
+            for other in range(one + 1, symbols):
+                first, second = np.flatnonzero(word == one), np.flatnonzero(word == other)
+                first = first[np.argsort(single[first, other])][:24]
+                second = second[np.argsort(single[second, one])][:24]
+                candidates += [
+                    (float(single[i, other] + single[j, one]), ((int(i), other), (int(j), one)))
+                    for i in first
+                    for j in second
+                ]
+        candidates.sort(key=lambda pair: pair[0])
+        made = np.repeat(word[None], len(candidates), axis=0)
+        for row, (_, changes) in zip(made, candidates, strict=True):
+            for place, symbol in changes:
+                row[place] = symbol
+        made = made[words.contains(made)[0]][:TRIED]
+        shown = np.repeat(point[None], len(made), axis=0)
+        shown[:, rows] = np.eye(symbols, dtype=np.int64)[made]
+        free = np.setdiff1d(np.arange(len(point)), rows)
+        moved = []
+        for row in free[np.argsort(effect[free].min(axis=1))][:8]:  # all copies of a free row to its best symbol
+            copy = point.copy()
+            copy[row] = 0
+            copy[row, int(effect[row].argmin())] = tables.counts[row]
+            moved.append(copy)
+        return np.concatenate([shown, np.array(moved).reshape(-1, *point.shape).astype(np.int64)])
+
+    return _lowered(tables, tail, point, sign, moves, WORD_STEPS, operator.lt)
 
 
 def _lowered(
@@ -115,48 +150,3 @@ def _excesses(
     for head, part in zip(tables.heads, slices_of(tables.heads), strict=True):
         excess = head.mass * (head.values @ slope[part] - here[part] @ slope[part])
         yield head, excess, float((point * head.mass).sum() + head.cls_mass)
-
-
-def _word_moves(
-    tables: Tables, tail: Tail, reads: tuple[int, ...], words: WordClasses, point: np.ndarray, sign: float
-) -> Int[np.ndarray, "n rows A"]:
-    """The moves of the word that promise most, of free rows too, each made."""
-    effect = np.zeros(point.shape)  # of each row and symbol, less that of the symbol shown
-    for _, excess, mass in _excesses(tables, tail, point, sign):
-        now = (excess * point).sum(axis=1, keepdims=True) / np.maximum(point.sum(axis=1, keepdims=True), 1)
-        effect += (excess - now) / mass
-    rows, symbols = list(reads), tables.symbols
-    word = point[rows].argmax(axis=1)
-    single = effect[rows]
-    candidates: list[tuple[float, tuple[tuple[int, int], ...]]] = [
-        (float(single[place, symbol]), ((place, symbol),))
-        for place in range(len(rows))
-        for symbol in range(symbols)
-        if symbol != word[place]
-    ]
-    for one in range(symbols):
-        for other in range(one + 1, symbols):
-            first, second = np.flatnonzero(word == one), np.flatnonzero(word == other)
-            first = first[np.argsort(single[first, other])][:24]
-            second = second[np.argsort(single[second, one])][:24]
-            candidates += [
-                (float(single[i, other] + single[j, one]), ((int(i), other), (int(j), one)))
-                for i in first
-                for j in second
-            ]
-    candidates.sort(key=lambda pair: pair[0])
-    made = np.repeat(word[None], len(candidates), axis=0)
-    for row, (_, changes) in zip(made, candidates, strict=True):
-        for place, symbol in changes:
-            row[place] = symbol
-    made = made[words.contains(made)[0]][:TRIED]
-    shown = np.repeat(point[None], len(made), axis=0)
-    shown[:, rows] = np.eye(symbols, dtype=np.int64)[made]
-    free = np.setdiff1d(np.arange(len(point)), rows)
-    moved = []
-    for row in free[np.argsort(effect[free].min(axis=1))][:8]:  # all copies of a free row to its best symbol
-        copy = point.copy()
-        copy[row] = 0
-        copy[row, int(effect[row].argmin())] = tables.counts[row]
-        moved.append(copy)
-    return np.concatenate([shown, np.array(moved).reshape(-1, *point.shape).astype(np.int64)])

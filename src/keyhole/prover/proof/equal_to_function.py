@@ -17,7 +17,7 @@ import numpy as np
 from keyhole.attention import Tabulated
 from keyhole.boolean import Junta
 from keyhole.decimals import at_least
-from keyhole.errors import AssumptionError, ShapeError
+from keyhole.errors import ShapeError
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace
 from keyhole.prover.proof.fractional_minimum import view
 from keyhole.prover.proof.lower_bound import bound
@@ -35,7 +35,6 @@ from keyhole.prover.proof.verification import Verification, refuted_at
 
 LEAF = 64  # completions that are gone through one by one
 BATCH = 64  # cells bounded together
-MOST_CELLS = 2**12
 
 
 def prove_equal(
@@ -57,7 +56,11 @@ def prove_equal(
     Source     Ours.
     """
     started = clock()
-    _require_fit(model, junta)
+    if junta.symbols != model.symbols:
+        raise ShapeError(
+            f"a junta over {junta.symbols} symbols was compared with a model over {model.symbols}; "
+            "give both the same alphabet"
+        )
     tail = tail_of(model)
     try:
         tables = tables_of(model, junta.positions, drifts)
@@ -67,24 +70,6 @@ def prove_equal(
         search = _Search(tables, tail, junta, lambda: clock() - started > time_limit)
         verification = search.run()
     return replace(verification, parts=search.branches, seconds=clock() - started)
-
-
-def _require_fit(model: Tabulated, junta: Junta) -> None:
-    if junta.symbols != model.symbols:
-        raise ShapeError(
-            f"a junta over {junta.symbols} symbols was compared with a model over {model.symbols}; "
-            "give both the same alphabet"
-        )
-    if junta.positions and junta.positions[-1] >= model.tokens:
-        raise ShapeError(
-            f"the junta reads position {junta.positions[-1]}, but the model's context of length {model.tokens} "
-            f"ends at position {model.tokens - 1}; use a junta on positions the model has"
-        )
-    if len(junta.table) > MOST_CELLS:
-        raise AssumptionError(
-            f"a junta of {len(junta.table)} cells was to be verified cell by cell; at most {MOST_CELLS} are gone "
-            "through, so use fewer positions"
-        )
 
 
 @dataclass

@@ -356,9 +356,18 @@ def _worst(
                 return max(part.bound for part in [*settled, *waiting[start:]])
             some = waiting[start : start + BATCH]
             errors, ranges = off(some)
+            units, box, grid = ranges.tail.units, ranges.box, ranges.lines.grid
+            halved = [(np.zeros(0), 0.0)] * len(some)  # without units, nothing is cut
+            if grid.shape[2]:
+                reach = (grid[-1] - grid[0]) * np.abs(units.outer.mid).sum(axis=1)
+                which = np.nan_to_num(reach, nan=0.0, posinf=0.0).argmax(axis=1)
+                place = (grid[0] + grid[-1])[np.arange(len(some)), which] / 2
+                spread = 1.0 if box is None else (box.least + box.most) / 2
+                level = (place - units.bias.mid[which]) * spread - units.shift.mid[which]
+                halved = list(zip(units.matrix.mid[:, which].T, level.tolist(), strict=True))
             settled += [
                 replace(part, bound=min(part.bound, float(error)), at=at)
-                for part, error, at in zip(some, errors, _half_spaces(ranges), strict=True)
+                for part, error, at in zip(some, errors, halved, strict=True)
             ]
         looked_at += len(waiting)
         settled.sort(key=lambda part: part.bound)
@@ -368,21 +377,6 @@ def _worst(
                 break
             waiting += settled.pop().halves()
     return settled[-1].bound
-
-
-def _half_spaces(ranges: Ranges) -> list[tuple[np.ndarray, float]]:
-    """Return for each part the half-space that halves the range of one unit; without units, an empty one."""
-    units, box = ranges.tail.units, ranges.box
-    low, high = ranges.lines.grid[0], ranges.lines.grid[-1]
-    if not low.shape[1]:
-        return [(np.zeros(0), 0.0)] * len(low)
-    reach = (high - low) * np.abs(units.outer.mid).sum(axis=1)
-    which = np.nan_to_num(reach, nan=0.0, posinf=0.0).argmax(axis=1)
-    index = np.arange(len(which))
-    spread = 1.0 if box is None else (box.least + box.most) / 2
-    place = (low + high)[index, which] / 2
-    level = (place - units.bias.mid[which]) * spread - units.shift.mid[which]
-    return list(zip(units.matrix.mid[:, which].T, level.tolist(), strict=True))
 
 
 def _head(format_: Arithmetic, head: Head, exact: np.ndarray, rows: Computed, tokens: int) -> Computed:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyhole.arrays import Float, Int
-from keyhole.prover.proof.tables import SPECK, HeadTable, Parts, Tables, points, slices_of
+from keyhole.prover.proof.tables import SPECK, Parts, Tables, points, slices_of
 from keyhole.prover.proof.verification import Minimisers
 from keyhole.rigorous import GROW, Ball, gamma
 
@@ -91,31 +91,32 @@ class View:
 
 def view(tables: Tables, parts: Parts) -> View:
     """The heads as they are seen from some parts."""
-    rows = np.flatnonzero(parts.free)
-    return View(tuple(_head_view(head, parts, rows) for head in tables.heads), parts, rows)
-
-
-def _head_view(head: HeadTable, parts: Parts, rows: Int[np.ndarray, "rows"]) -> HeadView:
+    rows, index = np.flatnonzero(parts.free), np.arange(np.count_nonzero(parts.free))
     involved = np.flatnonzero(parts.fixed.any(axis=(0, 2)))
-    shown = parts.fixed[:, involved].reshape(parts.count, -1) * head.mass[involved].reshape(-1)
-    vectors = shown @ head.values[involved].reshape(shown.shape[1], len(head.reach))
-    fixed = _Sums(vectors + head.cls_mass * head.cls_value, shown.sum(axis=1) + head.cls_mass)
-    mass = head.mass[rows] * parts.free[rows][:, None]
-    values = mass[:, :, None] * head.values[rows]
-    least, index = mass.argmin(axis=1), np.arange(len(rows))
-    other = (least + np.arange(1, mass.shape[1])[:, None]) % mass.shape[1]
-    return HeadView(
-        fixed,
-        _Sums(values[index, least].sum(axis=0), np.asarray(mass[index, least].sum())),
-        _Sums(values[:, 0].sum(axis=0), np.asarray(mass[:, 0].sum())),
-        other,
-        np.ascontiguousarray((values[index, other] - values[index, least]).transpose(0, 2, 1)),
-        mass[index, other] - mass[index, least],
-        head.reach,
-        head.slack,
-        (fixed.mass + mass.max(axis=1, initial=0.0).sum()) * (1 + gamma(len(rows) + shown.shape[1] + 4)),
-        len(rows) + shown.shape[1] + len(head.reach) + 16,
-    )
+    heads = []
+    for head in tables.heads:
+        shown = parts.fixed[:, involved].reshape(parts.count, -1) * head.mass[involved].reshape(-1)
+        vectors = shown @ head.values[involved].reshape(shown.shape[1], len(head.reach))
+        fixed = _Sums(vectors + head.cls_mass * head.cls_value, shown.sum(axis=1) + head.cls_mass)
+        mass = head.mass[rows] * parts.free[rows][:, None]
+        values = mass[:, :, None] * head.values[rows]
+        least = mass.argmin(axis=1)
+        other = (least + np.arange(1, mass.shape[1])[:, None]) % mass.shape[1]
+        heads.append(
+            HeadView(
+                fixed,
+                _Sums(values[index, least].sum(axis=0), np.asarray(mass[index, least].sum())),
+                _Sums(values[:, 0].sum(axis=0), np.asarray(mass[:, 0].sum())),
+                other,
+                np.ascontiguousarray((values[index, other] - values[index, least]).transpose(0, 2, 1)),
+                mass[index, other] - mass[index, least],
+                head.reach,
+                head.slack,
+                (fixed.mass + mass.max(axis=1, initial=0.0).sum()) * (1 + gamma(len(rows) + shown.shape[1] + 4)),
+                len(rows) + shown.shape[1] + len(head.reach) + 16,
+            )
+        )
+    return View(tuple(heads), parts, rows)
 
 
 def _joined(

@@ -13,7 +13,7 @@ from keyhole.arrays import Float, Shaped
 from keyhole.attention import ReLU
 from keyhole.prover.proof.after_attention import Norm, Tail, Trace, trace
 from keyhole.prover.proof.curves import Curves, curve, curves
-from keyhole.prover.proof.relaxation import Box, Relaxed, either, relaxed, spread_below, sum_below, through_norm
+from keyhole.prover.proof.relaxation import Box, Relaxed, either, relaxed, spread_below, sum_below
 from keyhole.prover.proof.tables import Tables, outputs
 from keyhole.prover.proof.verification import Minimisers, Region
 from keyhole.rigorous import Ball, exact, inverse
@@ -148,7 +148,10 @@ def _relaxed_minimum(
     for stage in reversed(tail.after):
         if isinstance(stage, Norm):
             around, (rows, width) = later.pop()
-            weight, shift = through_norm(stage, weight, shift, around, rows.mid, width.mid)
+            # spread · (⟨a, norm(x)⟩ + a₀) ≥ ⟨a′, x⟩ + a₀′
+            kappa = (weight * exact(stage.bias)).total() + shift
+            coefficient, shift = spread_below(stage, kappa, around, rows.mid, width.mid)
+            weight = stage.centred(weight * exact(stage.gain) + coefficient)
         else:
             shift = shift + weight @ exact(stage)
     found = relaxed(tail, lines.below(slopes[0]), lines.above(slopes[1]), lines.size, weight[:, None], shift[:, None])

@@ -66,15 +66,6 @@ def relaxed(
     return Relaxed(raw, inner, inner_shift, rest)
 
 
-def through_norm(
-    norm: Norm, weight: Ball, shift: Ball, box: Box, rows: np.ndarray, spread: np.ndarray
-) -> tuple[Ball, Ball]:
-    """(a, a₀) after a norm to (a′, a₀′) before it: spread · (⟨a, norm(x)⟩ + a₀) ≥ ⟨a′, x⟩ + a₀′."""
-    kappa = (weight * exact(norm.bias)).total() + shift
-    coefficient, constant = spread_below(norm, kappa, box, rows, spread)
-    return norm.centred(weight * exact(norm.gain) + coefficient), constant
-
-
 def spread_below(
     norm: Norm, kappa: Ball, box: Box, rows: Float[np.ndarray, "parts d"], spread: np.ndarray
 ) -> tuple[Ball, Ball]:

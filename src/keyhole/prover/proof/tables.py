@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float, Int, Shaped
-from keyhole.attention import Softmax, Tabulated, TabulatedHead, is_safe, numbers_of, score_range, thinned
+from keyhole.attention import Softmax, Tabulated, is_safe, numbers_of, score_range, thinned
 from keyhole.errors import AssumptionError
 from keyhole.rigorous import GROW, UNIT, Ball, ball_of, exponentials, gamma
 
@@ -203,18 +203,14 @@ def tables_of(model: Tabulated, own: tuple[int, ...], drifts: Sequence[Drift] | 
     rows = [stored.get(position, len(listed)) for position in singles] + ([len(listed)] if rest else [])
     places = tuple((position,) for position in singles) + ((rest,) if rest else ())
     drifts = [NO_DRIFT] * len(model.heads) if drifts is None else drifts
-    heads = tuple(_head_table(head, rows, drift) for head, drift in zip(model.heads, drifts, strict=True))
-    return Tables(model.tokens, heads, np.array([len(place) for place in places]), places)
-
-
-def _head_table(head: TabulatedHead, rows: list[int], drift: Drift) -> HeadTable:
-    scores, values = numbers_of(head.scores), numbers_of(head.values)
-    low, high = score_range(head)
-    shift = (float(numbers_of(low)) + float(numbers_of(high))) / 2
-    temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
-    cls = float(numbers_of(head.cls_score))
-    ends = exponentials([*scores.reshape(-1).tolist(), cls], shift=shift, temperature=temperature)
-    masses = ball_of(ends).mid
-    return HeadTable(
-        masses[:-1].reshape(scores.shape)[rows], values[rows], float(masses[-1]), numbers_of(head.cls_value), drift
-    )
+    heads = []
+    for head, drift in zip(model.heads, drifts, strict=True):
+        scores, values, cls = (numbers_of(part) for part in (head.scores, head.values, head.cls_score))
+        low, high = score_range(head)
+        shift = (float(numbers_of(low)) + float(numbers_of(high))) / 2
+        temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
+        ends = exponentials([*scores.reshape(-1).tolist(), float(cls)], shift=shift, temperature=temperature)
+        masses = ball_of(ends).mid
+        mass = masses[:-1].reshape(scores.shape)[rows]
+        heads.append(HeadTable(mass, values[rows], float(masses[-1]), numbers_of(head.cls_value), drift))
+    return Tables(model.tokens, tuple(heads), np.array([len(place) for place in places]), places)

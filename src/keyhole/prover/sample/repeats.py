@@ -86,9 +86,11 @@ def repeats_of(
         return Repeats(m, distinct, 1.0, refuted=False, owners=owners)
     all_pairs, likeliest = log(m * (m - 1) / 2), tokens * log(max(law.chances))
     equal = tokens * log(sum(chance**2 for chance in law.chances))
+    repeats, log_mean = m - distinct, all_pairs + likeliest
+    above = log(repeats) > log_mean  # Chernoff's bound speaks of counts above the mean
     nats = max(
         log(pairs) - all_pairs - equal,
-        _chernoff(m - distinct, all_pairs + likeliest),
+        exp(log_mean) - repeats + repeats * (log(repeats) - log_mean) if above else 0.0,
         -_log_choose(tokens * log(law.symbols), distinct) - m * (log(distinct) + likeliest),
     )
     chance = _chance(nats, 4, accepted)
@@ -118,7 +120,10 @@ def shared_rows(
         return 0, 1.0
     likeliest = tokens * log(max(law.chances))
     equal = tokens * log(sum(chance**2 for chance in law.chances))
-    nats = max(log(shared) - log(m) - log(n) - equal, _binomial(shared, n, log(m) + likeliest))
+    nats, share, log_chance = log(shared) - log(m) - log(n) - equal, shared / n, log(m) + likeliest
+    if log_chance < log(share):
+        rest = 0.0 if shared == n else (n - shared) * (log(1 - share) - log(1 - exp(log_chance)))
+        nats = max(nats, shared * (log(share) - log_chance) + rest)
     aligned = min(m, n)
     if np.array_equal(numbers[:aligned], numbers[m : m + aligned]):
         nats = max(nats, -aligned * equal)
@@ -148,22 +153,6 @@ def _numbered(rows: Shaped[np.ndarray, "m T"]) -> Int[np.ndarray, "m"]:
     _, first, owners = np.unique(whole, return_index=True, return_inverse=True)
     order = np.argsort(np.argsort(first))
     return np.asarray(order[owners.reshape(-1)])
-
-
-def _chernoff(count: int, log_mean: float) -> float:
-    """Nats of e^{−μ}(eμ/k)^k, the tail of a sum of independent bits of mean at most μ; 0 where k ≤ μ."""
-    if log(count) <= log_mean:
-        return 0.0
-    return exp(log_mean) - count + count * (log(count) - log_mean)
-
-
-def _binomial(count: int, trials: int, log_chance: float) -> float:
-    """Nats of e^{−n KL(k/n‖p)}, the upper tail of a binomial; 0 where k/n ≤ p."""
-    share = count / trials
-    if log_chance >= log(share):
-        return 0.0
-    rest = 0.0 if count == trials else (trials - count) * (log(1 - share) - log(1 - exp(log_chance)))
-    return count * (log(share) - log_chance) + rest
 
 
 def _log_choose(log_all: float, chosen: int) -> float:
