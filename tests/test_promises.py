@@ -26,8 +26,8 @@ from keyhole.latent.inference.attentions import make_attention
 from keyhole.latent.inference.problem import Settings
 from keyhole.latent.inference.rates import PowerOfT
 from keyhole.latent.models.registry import find_model
-from keyhole.prover.certificate import Terms, certificate_of
-from keyhole.prover.evidence import require_samples
+from keyhole.prover.certificate import Terms
+from keyhole.prover.certification import _require_samples, certificate_of
 from keyhole.prover.proof.verification import Verification
 from keyhole.prover.sample.repeats import Repeats, shared_rows
 from keyhole.prover.sample.sample_bound import Disagreement, HeldOut, Identification
@@ -166,7 +166,7 @@ def test_chances_of_shared_inputs():
     assert shared == 3
     sample, held_out, model = (rows, rows[:, 0] == 1), (rows[:3], rows[:3, 0] == 1), planted(AND, 30)
     with pytest.raises(DataError) as refused:
-        require_samples(model, sample, held_out, Terms(uniform_law(2)))
+        _require_samples(model, sample, held_out, Terms(uniform_law(2)))
     assert read("probability at most ", str(refused.value))[0] >= Fraction(chance)
 
 

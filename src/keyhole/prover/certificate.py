@@ -1,34 +1,27 @@
-"""Certify a model: read a junta off, compare the two on every input, and add what its training set promises.
+"""The certificate: the terms it is asked for on, and all that was settled about one model.
 
 Three separate steps: the model equals a junta on all inputs (a proof, a counterexample, or neither); the junta is near
 the target (a bound from the sample); so the model is, up to the rate at which model and junta disagree. The model is
 the function of its weights in exact arithmetic, where they are known, else of its tables in double precision.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from time import monotonic
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from keyhole.attention import Evaluator, Tabulated
-from keyhole.boolean import Junta, SymbolLaw, uniform_law
-from keyhole.boolean.fitting import FittingJuntas, Sample
+from keyhole.boolean import Junta, SymbolLaw
+from keyhole.boolean.fitting import FittingJuntas
 from keyhole.bounds import failure, kept_share
 from keyhole.errors import ArgumentError
-from keyhole.progress import Progress, Watch, ignore
-from keyhole.prover.extraction.extraction import Extraction, extract
-from keyhole.prover.proof.equal_to_function import prove_equal
-from keyhole.prover.proof.tables import Drift
+from keyhole.prover.extraction.extraction import Extraction
 from keyhole.prover.proof.verification import Verification
-from keyhole.prover.sample.repeats import Repeats, repeats_of
+from keyhole.prover.sample.repeats import Repeats
 from keyhole.prover.sample.sample_bound import (
     FRESH,
     Disagreement,
     HeldOut,
     Identification,
     Judgement,
-    held_out_bound,
-    sampled_disagreement,
 )
 from keyhole.verdicts import CertificateStatus
 
@@ -234,68 +227,3 @@ class ModelCertificate:
         if self.identification is not None:
             sentences.append(self.identification.assumption)
         return tuple(sentences)
-
-
-def certificate_of(
-    model: Tabulated,
-    sample: Sample | None = None,
-    *,
-    drifts: Sequence[Drift] | None = None,
-    of_weights: bool = True,
-    held_out: Sample | None = None,
-    terms: Terms | None = None,
-    watch: Watch = ignore,
-) -> ModelCertificate:
-    """Everything that can be settled about a model, given the sample it was trained on or none.
-
-    `model`, `drifts` and `of_weights` are as `certifiable` returns them. The sample must be the training set, or drawn
-    like it: independent inputs with the labels of one target, or, where `terms.noise` says so, with noise.
-    """
-    began = monotonic()
-    terms = terms or Terms(uniform_law(model.symbols))
-    if sample is not None or held_out is not None:
-        from keyhole.prover import evidence  # noqa: PLC0415  (only with a sample)
-
-        evidence.require_samples(model, sample, held_out, terms)
-    watch(Progress(0, None, "reading off the function"))
-    evaluator = Evaluator(model)
-    extraction = extract(evaluator, seed=terms.seed, largest=terms.largest, law=terms.law)
-    none = Verification("UNDECIDED", reason=extraction.reason)
-    found = ModelCertificate(model.tokens, model.symbols, terms, extraction, none, 0.0)
-    if extraction.junta is not None:
-        watch(Progress(1, None, "comparing it with the model on every input"))
-        verification = prove_equal(model, extraction.junta, drifts=drifts, time_limit=terms.time_limit)
-        found = replace(found, verification=verification, of_weights=of_weights and drifts is not None)
-        if terms.repair and verification.status != "PROVED":
-            from keyhole.prover.repair import repaired  # noqa: PLC0415  (only where it is asked for)
-
-            watch(Progress(2, None, "repairing the model"))
-            found, evaluator = repaired(found, evaluator, sample)
-    if (junta := found.junta) is not None and found.status != "PROVED":
-        watch(Progress(3, None, f"comparing the two on {terms.fresh:,} fresh inputs"))
-        from keyhole.prover.wrong_share import wrong_share  # noqa: PLC0415  (only without a proof)
-
-        rate = sampled_disagreement(
-            evaluator, junta, terms.law, delta=terms.sampling_delta, seed=terms.seed, inputs=terms.fresh
-        )
-        watch(Progress(4, None, "asking how rare a difference is"))
-        started = monotonic()
-        share = wrong_share(
-            evaluator,
-            junta,
-            terms.law,
-            delta=terms.delta,
-            drifts=drifts if found.repair is None else None,
-            counterexample=found.verification.counterexample,
-            seed=terms.seed,
-            late=lambda: monotonic() - started > terms.time_limit,
-        )
-        found = replace(found, sampled=rate, wrong_share=share)
-    if sample is not None:
-        watch(Progress(5, None, "asking the sample"))
-        found = evidence.with_sample(found, evaluator, sample, extraction.junta)
-    if held_out is not None:
-        repeats = repeats_of(held_out[0], terms.law)
-        bound = held_out_bound(evaluator, held_out, terms.delta, repeats)
-        found = replace(found, held_out=bound, held_out_repeats=repeats)
-    return replace(found, seconds=monotonic() - began)
