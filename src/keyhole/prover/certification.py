@@ -128,12 +128,12 @@ def _require_samples(model: Tabulated, sample: Sample | None, held_out: Sample |
 
 
 def _with_sample(
-    found: ModelCertificate, evaluator: Evaluator, sample: Sample, given: Junta | None
+    found: ModelCertificate, evaluator: Evaluator, sample: Sample, unrepaired: Junta | None
 ) -> ModelCertificate:
-    """With what the sample says: of the junta, of the model, and of juntas found without it.
+    """Add what the sample says of the junta, of the model, and of juntas found without it.
 
-    `given` is the junta of the model as given, before any repair. It, the junta now found and all that the searches
-    found are what is known; each that fits is a rival of the others.
+    Known functions are the junta, that of the model before any repair, and all that the searches found; each that fits
+    is a rival of the others.
     """
     terms = found.terms
     repeats = repeats_of(sample[0], terms.law, terms.accepted)
