@@ -3,16 +3,17 @@
 import json
 from dataclasses import replace
 
+from keyhole.apps.ledger.finding import shipped_folder
 from keyhole.apps.ledger.ledger import LIBRARY
 from keyhole.apps.ledger.reproduction import reproduce
-from keyhole.apps.ledger.stored_finding import shipped_findings, shipped_folder
+from keyhole.apps.ledger.stored_finding import shipped_findings
 
 KNOWN = {experiment.claim.id for experiment in LIBRARY}
 
 
 def test_every_file_is_read():
     """Each file of the folder is the finding of a claim, as it was written, and was measured."""
-    folder = shipped_folder()
+    folder = shipped_folder("findings")
     named = {path.stem for path in folder.glob("*.json")}
     found = shipped_findings()
     assert named
@@ -24,7 +25,7 @@ def test_every_file_is_read():
 
 def test_what_was_changed_is_left_out(tmp_path):
     """A shipped finding whose verdict was changed is not shown."""
-    name, path = next((path.stem, path) for path in sorted(shipped_folder().glob("*.json")))
+    name, path = next((path.stem, path) for path in sorted(shipped_folder("findings").glob("*.json")))
     record = json.loads(path.read_text("utf8"))
     (tmp_path / path.name).write_text(json.dumps(record))
     assert set(shipped_findings(tmp_path)) == {name}

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
+import keyhole
 from keyhole.errors import AssumptionError
 from keyhole.figure import Figure
 from keyhole.files.record import hidden
@@ -20,6 +21,7 @@ from keyhole.verdicts import ClaimVerdict
 Kind = Literal["identity", "inequality", "measurement", "replication"]
 Scale = Literal["quick", "paper"]
 
+PACKAGE = Path(keyhole.__file__).parent
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # of a claim
 PROVED: tuple[Kind, ...] = ("identity", "inequality")
 
@@ -121,3 +123,9 @@ class Finding:
 def run_name(claim: Claim, scale: Scale, seed: int) -> str:
     """Return the identity of a finding: its claim, the scale, the seed and the revision of the measurement."""
     return f"{claim.id}-{scale}-{seed}-{claim.revision}"
+
+
+def shipped_folder(name: str) -> Path | None:
+    """Return a folder of data: of the repository, or of an installed package; None where there is neither."""
+    places = (PACKAGE.parents[1] / "data" / name, PACKAGE / name)
+    return next((place for place in places if place.is_dir()), None)

@@ -11,14 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import keyhole
-from keyhole.apps.ledger.finding import Claim, Finding, Outcome
+from keyhole.apps.ledger.finding import Claim, Finding, Outcome, shipped_folder
 from keyhole.apps.ledger.ledger import LIBRARY
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import figure_from
 from keyhole.files.record import record_of, to_record
 
-PACKAGE = Path(keyhole.__file__).parent
 STORED = ("run", "scale", "seed", "seconds", "versions", "outcome")  # under the digest
 
 
@@ -49,15 +47,9 @@ def read_finding(claim: Claim, content: bytes, *, origin: str = "") -> Finding:
         raise DataError("The file is not a stored finding.") from error
 
 
-def shipped_folder() -> Path | None:
-    """The folder of the findings: of the repository, or of an installed package; None where there is neither."""
-    places = (PACKAGE.parents[1] / "data" / "findings", PACKAGE / "findings")
-    return next((place for place in places if place.is_dir()), None)
-
-
 def shipped_findings(folder: Path | None = None) -> dict[str, Finding]:
     """The findings that are shipped, by claim; a file that is not as it was written is left out."""
-    place = shipped_folder() if folder is None else folder
+    place = shipped_folder("findings") if folder is None else folder
     found: dict[str, Finding] = {}
     for experiment in LIBRARY if place is not None else ():
         try:

@@ -304,37 +304,30 @@ def words_of(context: int, symbols: int) -> np.ndarray:
     return np.array(list(product(range(symbols), repeat=context)))
 
 
-class ListSums(NamedTuple):
-    """For each set of literals that were asked, a row of inputs that are left; and the inputs that show each literal."""
-
-    left: np.ndarray  # (2^(AT), words)
-    shown: np.ndarray  # (AT, words)
-
-
 @cache
-def list_sums(context: int, symbols: int) -> ListSums:
-    """Return the sums that the search for the best list reads."""
+def list_sums(context: int, symbols: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the inputs left after each set of literals, (2^(AT), words), and those that show each one, (AT, words)."""
     words = words_of(context, symbols)
     shown = np.array([words[:, t] == a for t in range(context) for a in range(symbols)])
     left = np.ones((1, len(words)), dtype=bool)
     for literal in shown:
         left = np.concatenate([left, left & ~literal])
-    return ListSums(left.astype(float), shown.astype(float))
+    return left.astype(float), shown.astype(float)
 
 
-def largest_by_lists(tables: ListSums, sums: np.ndarray) -> np.ndarray:
+def largest_by_lists(tables: tuple[np.ndarray, np.ndarray], sums: np.ndarray) -> np.ndarray:
     """The largest correlation of any decision list, for every row of sums of signs.
 
     Statement  With the literals U asked, the best list gets f(U) = max(|sum of the inputs left|, max over further
                literals l of |sum of those left that show l| + f(U ∪ {l})); the first is the constant token's.
     Proof      A list gives each input the value of the first literal it shows, and the best value is the sign of the sum.
     """
-    literals, sets = len(tables.shown), len(tables.left)
-    best = np.abs(sums @ tables.left.T)  # (draws, sets): the rest gets one value
-    for asked in range(sets - 1, -1, -1):
-        for literal in range(literals):
+    left, shown = tables
+    best = np.abs(sums @ left.T)  # (draws, sets): the rest gets one value
+    for asked in range(len(left) - 1, -1, -1):
+        for literal in range(len(shown)):
             if not asked >> literal & 1:
-                caught = np.abs(sums @ (tables.left[asked] * tables.shown[literal]))
+                caught = np.abs(sums @ (left[asked] * shown[literal]))
                 np.maximum(best[:, asked], caught + best[:, asked | 1 << literal], out=best[:, asked])
     answer: np.ndarray = best[:, 0]
     return answer

@@ -11,7 +11,7 @@ import numpy as np
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.decimals import at_most
 from keyhole.estimate import Estimate
-from keyhole.figure import Axis, Figure, line_figure
+from keyhole.figure import Axis, line_figure
 from keyhole.latent.inference import (
     PowerOfT,
     cme_weights,
@@ -236,22 +236,6 @@ class Comparison:
         return Estimate(float(ratios.mean()), float(ratios.mean()) - reach, float(ratios.mean()) + reach)
 
 
-Smoother = Callable[[Any, Any], Any]  # keys and queries to the weight of every token for every query
-
-
-def smoothers() -> dict[str, Callable[[int], Smoother]]:
-    """The estimators at each length."""
-    kernel, proof, root = sphere_kernel(TEMPERATURE), PowerOfT(1.0, 0.75), PowerOfT(1.0, 0.5)
-    falling = vanishing_bandwidth(3)
-    return {
-        "conditional mean, λ = σ²": lambda _tokens: partial(cme_weights, kernel, ridge=NOISE),
-        "conditional mean, λ = √T": lambda tokens: partial(cme_weights, kernel, ridge=root(tokens)),
-        "conditional mean, λ = T^¾": lambda tokens: partial(cme_weights, kernel, ridge=proof(tokens)),
-        "softmax, γ = ½": lambda _tokens: partial(smoothing_weights, kernel),
-        "softmax, γ = ½T^−⅓": lambda tokens: partial(smoothing_weights, sphere_kernel(falling(tokens))),
-    }
-
-
 RANGES: dict[str, tuple[float, float]] = {
     "conditional mean, λ = σ²": (-inf, -0.75),
     "conditional mean, λ = T^¾": (-0.3, inf),
@@ -266,9 +250,17 @@ def rates(scale: Scale, seed: int) -> Outcome:
     sizes, repeats = ([64, 128, 256, 512], 12) if scale == "quick" else ([128, 256, 512, 1024, 2048], 32)
     rng = np.random.default_rng(seed)
     function = draw_sphere_function(rng, noise=NOISE)
-    curves = sphere_curves(function, sizes, repeats, seed) | {
-        "Gaussian location, mean of tokens": location(scale, seed)
-    }
+    curves = sphere_curves(function, sizes, repeats, seed)
+    rows: list[dict[str, Any]] = []
+    for name, curve in curves.items():
+        means, spread = curve.measured.mean(axis=0), curve.measured.std(axis=0, ddof=1) / np.sqrt(len(curve.measured))
+        for size, mean, error, exact in zip(sizes, means, spread, curve.exact.mean(axis=0), strict=True):
+            ends = {"low": float(max(mean - 2 * error, mean / 10)), "high": float(mean + 2 * error)}
+            rows.append({"T": size, "error": float(mean), **ends, "exact": float(exact), "attention": name})
+    problem = find_model("gaussian")
+    sets = 100 if scale == "quick" else 300
+    means_of = measure_curves(problem, [make_attention("softmax", problem)], sizes, repeats=sets, seed=seed)[0]
+    curves["Gaussian location, mean of tokens"] = Comparison(means_of.gaps, means_of.expected_gaps)
     slopes = {name: fit_slope(sizes, curve.measured, rng, confidence=CONFIDENCE) for name, curve in curves.items()}
     laws = {name: slope(sizes, curve.exact.mean(axis=0)) for name, curve in curves.items()}
     ratios = {name: curve.ratio() for name, curve in curves.items()}
@@ -288,11 +280,30 @@ def rates(scale: Scale, seed: int) -> Outcome:
         measurement="Slopes, measured and exact: "
         + "; ".join(f"{name} {slopes[name].value:.3f} and {laws[name]:.3f}" for name in curves)
         + f". At T = {sizes[-1]:,} the proof ridge errs {near:.3f} times its bias formula, fixed γ {stall:.3f} times its floor; γ_T's asymptote is {vanishing_rate(3):.3f}.",
-        numbers=numbers(slopes, laws, ratios) | {"proof ridge over bias": near, "fixed γ over floor": stall},
+        numbers={
+            key: value
+            for name in curves
+            for key, value in (
+                (f"slope of {name}", slopes[name].value),
+                (f"exact slope of {name}", laws[name]),
+                (f"measured over exact, {name}", ratios[name].value),
+            )
+        }
+        | {"proof ridge over bias": near, "fixed γ over floor": stall},
         interval=f"99.9 % over {repeats} draws of keys and noise; ratios of measured to exact error "
         + "; ".join(f"{ratio.low:.3f} to {ratio.high:.3f}" for ratio in ratios.values())
         + ".",
-        figures=(picture(curves, sizes),),
+        figures=(
+            line_figure(
+                "Error of attention against the length of the context",
+                rows,
+                Axis("T", "length of the context T", "log"),
+                Axis("error", "squared error", "log"),
+                Axis("attention", "", "category"),
+                subtitle="squared distance from f at fresh queries; one f, σ² = .09, d = 3; band of two standard errors",
+                band=True,
+            ),
+        ),
         caveats=(
             "Exact expectations are given the keys drawn. The asymptotic exponents are reached here by none of the proof ridge, √T and γ_T.",
         ),
@@ -301,7 +312,15 @@ def rates(scale: Scale, seed: int) -> Outcome:
 
 def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed: int) -> dict[str, Comparison]:
     """Squared errors against f at fresh queries, and their exact expectation given the keys."""
-    made = smoothers()
+    kernel, falling = sphere_kernel(TEMPERATURE), vanishing_bandwidth(3)
+    proof, root = PowerOfT(1.0, 0.75), PowerOfT(1.0, 0.5)
+    made: dict[str, Callable[[int], Callable[[Any, Any], Any]]] = {  # length → keys and queries → weights
+        "conditional mean, λ = σ²": lambda _tokens: partial(cme_weights, kernel, ridge=NOISE),
+        "conditional mean, λ = √T": lambda tokens: partial(cme_weights, kernel, ridge=root(tokens)),
+        "conditional mean, λ = T^¾": lambda tokens: partial(cme_weights, kernel, ridge=proof(tokens)),
+        "softmax, γ = ½": lambda _tokens: partial(smoothing_weights, kernel),
+        "softmax, γ = ½T^−⅓": lambda tokens: partial(smoothing_weights, sphere_kernel(falling(tokens))),
+    }
     errors = {name: np.zeros((2, repeats, len(sizes))) for name in made}
     for repeat in range(repeats):
         rng = np.random.default_rng([seed, repeat])
@@ -314,43 +333,3 @@ def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed
                 errors[name][0, repeat, column] = np.square(weights @ values[:size] - at_queries).sum(axis=1).mean()
                 errors[name][1, repeat, column] = expected_error(weights, at_keys[:size], at_queries, noise=NOISE)
     return {name: Comparison(*tables) for name, tables in errors.items()}
-
-
-def location(scale: Scale, seed: int) -> Comparison:
-    """The mean of the tokens against the posterior mean of a Gaussian location, on the same lengths."""
-    sizes, repeats = ([64, 128, 256, 512], 100) if scale == "quick" else ([128, 256, 512, 1024, 2048], 300)
-    problem = find_model("gaussian")
-    curve = measure_curves(problem, [make_attention("softmax", problem)], sizes, repeats=repeats, seed=seed)[0]
-    return Comparison(curve.gaps, curve.expected_gaps)
-
-
-def numbers(slopes: dict[str, Estimate], laws: dict[str, float], ratios: dict[str, Estimate]) -> dict[str, float]:
-    """Every figure of the measurement by name."""
-    numbers: dict[str, float] = {}
-    for name, fitted in slopes.items():
-        numbers |= {f"slope of {name}": fitted.value, f"exact slope of {name}": laws[name]}
-        numbers |= {f"measured over exact, {name}": ratios[name].value}
-    return numbers
-
-
-def picture(curves: dict[str, Comparison], sizes: list[int]) -> Figure:
-    """Measured errors over the length, with two standard errors, beside the exact ones in the rows."""
-    rows: list[dict[str, Any]] = []
-    for name, curve in curves.items():
-        if name.startswith("Gaussian"):
-            continue
-        means, spread = curve.measured.mean(axis=0), curve.measured.std(axis=0, ddof=1) / np.sqrt(len(curve.measured))
-        for size, mean, error, exact in zip(sizes, means, spread, curve.exact.mean(axis=0), strict=True):
-            low, high = float(max(mean - 2 * error, mean / 10)), float(mean + 2 * error)
-            rows.append(
-                {"T": size, "error": float(mean), "low": low, "high": high, "exact": float(exact), "attention": name}
-            )
-    return line_figure(
-        "Error of attention against the length of the context",
-        rows,
-        Axis("T", "length of the context T", "log"),
-        Axis("error", "squared error", "log"),
-        Axis("attention", "", "category"),
-        subtitle="squared distance from f at fresh queries; one f, σ² = .09, d = 3; band of two standard errors",
-        band=True,
-    )

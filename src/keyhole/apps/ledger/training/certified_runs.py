@@ -90,11 +90,6 @@ BOUNDS = {"error_bound": "promise", "held_out_bound": "held-out half", "trivial_
 @partial(Experiment, CLAIM)
 def experiment(scale: Scale, seed: int) -> Outcome:
     """Find the threshold, train below it and above it, and certify every run that came out."""
-    return conclude(certify_groups(scale, seed))
-
-
-def certify_groups(scale: Scale, seed: int) -> tuple[Group, ...]:
-    """The runs in their groups, each certified."""
     judged, longer = CONTEXTS[scale], REPORTED[scale]
     below, twice, above = SEEDS[scale]
     sought = train(TASK, (*judged, *longer), seed, precision=PRECISION[scale], budget=BUDGET[scale])
@@ -108,7 +103,7 @@ def certify_groups(scale: Scale, seed: int) -> tuple[Group, ...]:
         rows = train(TASK, (context,), seed, samples=(samples,), seeds=seeds, keep_weights=True).sweep.rows
         settled = prove_runs(rows, Execution(workers=worker_count()), assume_junta=3)
         groups.append(Group(why, context, samples, settled))
-    return tuple(groups)
+    return conclude(groups)
 
 
 def conclude(groups: Sequence[Group]) -> Outcome:

@@ -1,6 +1,6 @@
 """As the context grows, how fast does the number of samples grow that a trained attention layer needs for a 3-way AND?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import exp, log
@@ -23,22 +23,24 @@ from keyhole.sweeps.thresholds import Threshold
 from keyhole.training import SparseTask
 from keyhole.training.learners import transformer_with_preset
 
+CONFIDENCE = 0.9  # of the intervals of thresholds and exponents
+DRAWS = 2000
 
-def growth_exponent(thresholds: Sequence[Threshold], confidence: float = 0.9) -> Estimate:
+
+def growth_exponent(thresholds: Sequence[Threshold]) -> Estimate:
     """The exponent of the power law nearest to the thresholds that are bounded on both sides, with its interval.
 
     It says how fast m* grows over the contexts as a whole, whether or not a power law is true: where the points scatter
-    about the power law by more than their intervals allow, the interval is wider by that much. `confidence` is that of
-    the thresholds' intervals too.
+    about the power law by more than their intervals allow, the interval is wider by that much.
     """
-    points = read_points(thresholds, confidence)
+    points = read_points(thresholds, CONFIDENCE)
     known = points.subset(np.flatnonzero(points.side == 0))
     if len(known.contexts) < 3:
         raise DataError(
             f"An exponent of growth was asked of {len(known.contexts)} thresholds that are bounded on both sides; use "
             "at least 3."
         )
-    value, reach = _exponents(known, confidence)
+    value, reach = _exponents(known)
     return Estimate(float(value[0]), float(value[0] - reach[0]), float(value[0] + reach[0]))
 
 
@@ -47,10 +49,6 @@ def exponent_rates(
     contexts: Sequence[float] | Float[np.ndarray, "n"],
     errors: float | Sequence[float] | Float[np.ndarray, "n"],
     limit: float,
-    *,
-    confidence: float = 0.9,
-    draws: int = 2000,
-    seed: int = 0,
 ) -> dict[str, float]:
     """The power by simulation: how often the whole interval of the exponent lies below the limit, above it, or neither.
 
@@ -61,14 +59,14 @@ def exponent_rates(
     """
     places = np.asarray(contexts, dtype=float)
     sizes = np.broadcast_to(np.asarray(errors, dtype=float), places.shape)
-    noise = np.random.default_rng(seed).standard_normal((draws, len(places))) * sizes
+    noise = np.random.default_rng(0).standard_normal((DRAWS, len(places))) * sizes
     drawn = Points(places, np.log(np.asarray(values, dtype=float)) + noise, sizes, np.zeros(len(places), dtype=int))
-    value, reach = _exponents(drawn, confidence)
+    value, reach = _exponents(drawn)
     below, above = float((value + reach < limit).mean()), float((value - reach > limit).mean())
     return {"below": below, "above": above, "open": 1 - below - above}
 
 
-def _exponents(points: Points, confidence: float) -> tuple[Float[np.ndarray, "draws"], Float[np.ndarray, "draws"]]:
+def _exponents(points: Points) -> tuple[Float[np.ndarray, "draws"], Float[np.ndarray, "draws"]]:
     """The exponent of each row by weighted least squares in ln T, and half of the length of its interval."""
     values, weights, x = np.atleast_2d(points.values), points.errors**-2.0, np.log(points.contexts)
     x = x - x @ weights / weights.sum()
@@ -77,7 +75,7 @@ def _exponents(points: Points, confidence: float) -> tuple[Float[np.ndarray, "dr
     middle = values @ weights / weights.sum()
     left = values - middle[:, None] - np.multiply.outer(value, x)
     scatter = np.maximum(1.0, left**2 @ weights / max(len(x) - 2, 1))
-    return np.asarray(value), np.asarray(NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(scatter / spread))
+    return np.asarray(value), np.asarray(NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * np.sqrt(scatter / spread))
 
 
 def conjunctions(distribution: str) -> Claim:
@@ -143,6 +141,24 @@ class Growth:
             return None
         return growth_exponent(self.thresholds)
 
+    @property
+    def side(self) -> str:
+        """The exponent and the side of ½ on which it lies, in words."""
+        exponent = self.exponent
+        if exponent is None:
+            return f"{self.setting}: no exponent, since some thresholds are out of reach"
+        where = "below ½ or above, left open"
+        where = "below ½" if exponent.high < LIMIT else "above ½" if exponent.low > LIMIT else where
+        return f"{self.setting}: exponent {exponent:.2f}, {where}"
+
+    def __str__(self) -> str:
+        if len(self.known) < 2:
+            return f"{self.setting}: too few thresholds were bracketed"
+        first, last = self.known[0], self.known[-1]
+        exponent = "" if self.exponent is None else f", exponent {self.exponent:.2f}"
+        laws = f"; {self.laws}" if self.laws else ""
+        return f"{self.setting}: m* from {first.m:.0f} at T = {first.context} to {last.m:.0f} at T = {last.context}{exponent}{laws}"
+
 
 def measure(law: str, scale: Scale, seed: int) -> Outcome:
     """Measure m* over T for the default settings, over a shorter range for the paper's, and fit growth laws.
@@ -178,13 +194,25 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
                 f"upper end ({setting.setting})": estimate.high,
             }
     rates = power(judged)
+    powers = [
+        f"had the truth been {truth}, this test would say “{verdict}” in {rate:.0%} of data sets"
+        for name, rate in rates.items()
+        for verdict, truth in [name.split(", were ")]
+    ]
     numbers |= rates
     return Outcome(
         verdict=verdict_of(
             holds=exponent is not None and exponent.high < LIMIT, fails=exponent is not None and exponent.low > LIMIT
         ),
         measurement="\n".join(
-            [_answer(measured), *(f"{_sentence(setting)}." for setting in measured), *_told_power(rates)]
+            [
+                (
+                    f"{'; '.join(setting.side for setting in measured)}. An offset a lowers the exponent of the nearest power, so that "
+                    f"an exponent below ½ does not exclude a + b √T.{_against_log(judged.laws)}"
+                ),
+                *(f"{setting}." for setting in measured),
+                *([f"Power by simulation: {'; '.join(powers)}."] if powers else []),
+            ]
         ),
         numbers=numbers,
         interval="90 % intervals of the exponent, from those of each m*, by resampling and likelihood.",
@@ -201,7 +229,7 @@ def power(one: Growth) -> dict[str, float]:
     """How often errors such as these would decide the claim, were growth logarithmic as fitted, or like T^0.7."""
     if one.exponent is None or one.laws is None:
         return {}
-    points = read_points(one.thresholds, 0.9)
+    points = read_points(one.thresholds, CONFIDENCE)
     logarithmic = next(law for law in one.laws.laws if law.name == "log")
     truths = {
         f"holds, were m* = {logarithmic.formula} as fitted": ("below", [logarithmic.at(T) for T in points.contexts]),
@@ -214,22 +242,6 @@ def power(one: Growth) -> dict[str, float]:
     }
 
 
-def _answer(measured: tuple[Growth, ...]) -> str:
-    """For each setting which side of ½ its exponent is on, and how the leading law stands to log T."""
-    sides = [f"{one.setting}: {_side(one.exponent)}" for one in measured]
-    offset = (
-        "An offset a lowers the exponent of the nearest power, so that an exponent below ½ does not exclude a + b √T."
-    )
-    return f"{'; '.join(sides)}. {offset}{_against_log(measured[0].laws)}"
-
-
-def _side(exponent: Estimate | None) -> str:
-    if exponent is None:
-        return "no exponent, since some thresholds are out of reach"
-    where = "below ½" if exponent.high < LIMIT else "above ½" if exponent.low > LIMIT else "below ½ or above, left open"
-    return f"exponent {exponent:.2f}, {where}"
-
-
 def _against_log(laws: LawVerdict | None) -> str:
     """The odds of the leading law against log T, or against the next law where log T leads."""
     if laws is None:
@@ -238,26 +250,8 @@ def _against_log(laws: LawVerdict | None) -> str:
         return f" {laws.laws[0].formula} leads, at odds of {laws.odds:.2g} to 1 against the next law."
     logarithmic = next(law for law in laws.laws if law.name == "log")
     apart = (logarithmic.score - laws.laws[0].score) / 2  # ln of the odds
-    told = f"{exp(apart):.3g}" if apart < log(MANY) else f"{MANY:,} or more"
-    return f" {laws.laws[0].formula} leads, at odds of {told} to 1 against {logarithmic.formula}."
-
-
-def _told_power(rates: Mapping[str, float]) -> list[str]:
-    """How often the test would come out rightly, were the truth one of two laws."""
-    told = []
-    for name, rate in rates.items():
-        verdict, truth = name.split(", were ")
-        told.append(f"had the truth been {truth}, this test would say “{verdict}” in {rate:.0%} of data sets")
-    return [f"Power by simulation: {'; '.join(told)}."] if told else []
-
-
-def _sentence(one: Growth) -> str:
-    if len(one.known) < 2:
-        return f"{one.setting}: too few thresholds were bracketed"
-    first, last = one.known[0], one.known[-1]
-    exponent = "" if one.exponent is None else f", exponent {one.exponent:.2f}"
-    laws = f"; {one.laws}" if one.laws else ""
-    return f"{one.setting}: m* from {first.m:.0f} at T = {first.context} to {last.m:.0f} at T = {last.context}{exponent}{laws}"
+    odds = f"{exp(apart):.3g}" if apart < log(MANY) else f"{MANY:,} or more"
+    return f" {laws.laws[0].formula} leads, at odds of {odds} to 1 against {logarithmic.formula}."
 
 
 def _figure(measured: tuple[Growth, ...], law: str) -> Figure:

@@ -11,10 +11,9 @@ from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import keyhole
 from keyhole.api.plans import PlanResult, run_plan
 from keyhole.api.sample_complexity import SampleComplexity
-from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale, shipped_folder
 from keyhole.papers import EDELMAN_2022
 from keyhole.sweeps import Execution
 from keyhole.sweeps.plans import rows_path
@@ -84,26 +83,11 @@ FIRST, SECOND, THIRD = "registered", "registered-3200", "registered-12800"  # fo
 RELEASED = {FIRST: 2458, SECOND: 2928, THIRD: 5172}  # rows in each
 SWEEP = "AND of 3 on uniform bits by the transformer"  # the one that is judged
 LAW = "log"
-PACKAGE = Path(keyhole.__file__).parent
-
-
-def released(name: str) -> Path | None:
-    """The folder of plan and rows: of the repository, or of an installed package; None where there is neither."""
-    places = (PACKAGE.parents[1] / "data" / name, PACKAGE / name)
-    return next((place for place in places if (place / "plan.toml").exists()), None)
 
 
 def measure(name: str, scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (released rows have neither)
     """Judge a plan by the rows that were released; of the first, which was given up, say why."""
-    folder = released(name)
-    outcome = measure_rows(folder, given_up=name == FIRST)
-    if name != FIRST or folder is None or outcome.verdict != "not finished":
-        return outcome
-    return replace(outcome, caveats=(*outcome.caveats, *_why_given_up(folder)))
-
-
-def measure_rows(folder: Path | None, *, given_up: bool = False) -> Outcome:
-    """The verdict of a plan's rule on the rows so far; of a plan that was given up, nothing more will come."""
+    folder = shipped_folder(name)
     if folder is None:
         return Outcome(
             "not measured here",
@@ -112,9 +96,11 @@ def measure_rows(folder: Path | None, *, given_up: bool = False) -> Outcome:
             "None: nothing was measured.",
         )
     with TemporaryDirectory() as store:
-        return conclude(
-            run_plan(folder / "plan.toml", data=folder, make=False, execution=Execution(store)), given_up=given_up
-        )
+        result = run_plan(folder / "plan.toml", data=folder, make=False, execution=Execution(store))
+    outcome = conclude(result, given_up=name == FIRST)
+    if name != FIRST or outcome.verdict != "not finished":
+        return outcome
+    return replace(outcome, caveats=(*outcome.caveats, *_why_given_up(folder)))
 
 
 def conclude(result: PlanResult, *, given_up: bool = False) -> Outcome:
