@@ -399,7 +399,7 @@ ODD_PROBES = {
     "a list": ([ROW], r"probes are \[\[0, 0, 0, 0, 0, 0, 0\]\]; give"),
     "no outputs": ({"inputs": [ROW]}, "probes are .*; give"),
     "none": ({"inputs": [], "outputs": []}, r"have shape \(0,\).*give at least one, each of 7 whole numbers"),
-    "ragged": ({"inputs": [ROW, [0]], "outputs": [0, 0]}, "no table of numbers"),
+    "ragged": ({"inputs": [ROW, [0]], "outputs": [0, 0]}, "not a table of numbers"),
     "too short": ({"inputs": [[0]], "outputs": [0]}, "each of 7 whole numbers"),
     "not whole": ({"inputs": [[0.5] * T], "outputs": [0]}, "each of 7 whole numbers"),
     "a strange symbol": ({"inputs": [[A] * T], "outputs": [0]}, "hold the symbol 3, and the alphabet runs from 0 to 2"),

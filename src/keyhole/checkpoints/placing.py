@@ -51,7 +51,7 @@ class Placed:
 
 
 def place_tensors(files: WeightFiles, architecture: Architecture | str | None) -> Placed:
-    """Place all tensors in the architecture that is given, or that the configuration or the names tell."""
+    """Place all tensors in the architecture that is given, or that the configuration or the names show."""
     files = replace(files, tensors=_plain_names(files.tensors))
     best, several = None, ""
     for candidate in _candidates(files, architecture):
@@ -87,7 +87,9 @@ def _plain_names(tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]
     """Return the tensors without a wrapper's prefix, and with gamma and beta called weight and bias."""
     for name in tensors:
         if not name.isprintable() or len(name) > LONGEST_NAME:
-            raise CheckpointError(f"A tensor is called {name[:40]!r}, which is no name of a weight; save it again.")
+            raise CheckpointError(
+                f"A tensor is called {name[:40]!r}, which is not the name of a weight; save it again."
+            )
     names = {name: name for name in tensors}
     for wrapper in WRAPPERS:
         if names and all(name.startswith(wrapper) for name in names.values()):
@@ -136,7 +138,16 @@ def _prefixes(architecture: Architecture, tensors: Mapping[str, StoredTensor]) -
 
 
 def _place(architecture: Architecture, files: WeightFiles, prefix: str) -> Placed:
-    tensors = _as_loaded(files, architecture)
+    tensors, config = files.tensors, files.config
+    stated = next((config[name] for name in architecture.fields.formats if config.get(name) is not None), None)
+    if stated is not None:  # the number format to which the family's own code rounds
+        number_format = str(stated).removeprefix("torch.")
+        if number_format not in WEIGHTS:
+            raise CheckpointError(
+                f"{files.source!r} asks for weights in the format {number_format[:40]!r}; they are read as "
+                f"{', '.join(WEIGHTS)}."
+            )
+        tensors = {name: tensor.loaded_as(number_format) for name, tensor in tensors.items()}
 
     def found(roles: tuple[str, ...], index: int, prefixes: tuple[str, ...]) -> dict[str, Place]:
         places = {role: _find(architecture, tensors, role, index, prefixes) for role in roles}
@@ -161,21 +172,6 @@ def _place(architecture: Architecture, files: WeightFiles, prefix: str) -> Place
             beyond = "cross-attention, whose keys are another sequence's" if CROSS.search(name) else NO_PLACE
             unused.append(Unused(name, reason or beyond, known=reason is not None))
     return Placed(architecture, files, layers, model, tuple(unused), prefix)
-
-
-def _as_loaded(files: WeightFiles, architecture: Architecture) -> Mapping[str, StoredTensor]:
-    """Return the tensors in the number format that the configuration asks for, as the family's own code rounds them."""
-    fields = architecture.fields.formats
-    stated = next((files.config[name] for name in fields if files.config.get(name) is not None), None)
-    if stated is None:
-        return files.tensors
-    number_format = str(stated).removeprefix("torch.")
-    if number_format not in WEIGHTS:
-        raise CheckpointError(
-            f"{files.source!r} asks for weights in the format {number_format[:40]!r}; they are read as "
-            f"{', '.join(WEIGHTS)}."
-        )
-    return {name: tensor.loaded_as(number_format) for name, tensor in files.tensors.items()}
 
 
 def _depth(architecture: Architecture, tensors: Mapping[str, StoredTensor], prefix: str, files: WeightFiles) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.arrays import Float, Shaped
+from keyhole.arrays import Float
 from keyhole.attention import Model, embed_tokens, transform
 from keyhole.errors import CheckpointError
 
@@ -43,15 +43,6 @@ class Agreement:
     untested: str = ""
 
 
-@dataclass(frozen=True)
-class _Probes:
-    """Inputs, what decides on each (the output, or the second logit minus the first), and both logits where given."""
-
-    inputs: Shaped[np.ndarray, "probes T"]
-    decided: Float[np.ndarray, "probes"]
-    logits: Float[np.ndarray, "probes 2"] | None
-
-
 def require_agreement(model: Model, probes: Any, readout: Float[np.ndarray, "outputs d1"]) -> Agreement:
     """Compare the model with the original's outputs; refuse it beyond the tolerance.
 
@@ -60,9 +51,9 @@ def require_agreement(model: Model, probes: Any, readout: Float[np.ndarray, "out
     cancels in it, and allows for no more than the rounding of two such sums in single precision. Logits that are
     given are compared each on its own as well.
     """
-    read = _read(model, probes, len(readout))
+    inputs, decided, logits = _read(model, probes, len(readout))
     worst, allowed, rounded = 0.0, 0.0, 0.0
-    for index, (sequence, wanted) in enumerate(zip(read.inputs, read.decided, strict=True)):
+    for index, (sequence, wanted) in enumerate(zip(inputs, decided, strict=True)):
         row = np.asarray(transform(model.blocks, embed_tokens(model.embedding, sequence))[-1])
         terms = np.append(row if model.readout.norm is None else model.readout.norm(row), 1.0)
         rounding = 0.0 if len(readout) == 1 else _rounding(readout, terms)
@@ -70,13 +61,15 @@ def require_agreement(model: Model, probes: Any, readout: Float[np.ndarray, "out
         allowance = TOLERANCE * scale + rounding
         output = float(np.asarray(model.readout(row)))
         _require_near(f"On probe {index}", output, float(wanted), allowance)
-        if read.logits is not None:
-            for which, (logit, weights) in enumerate(zip(read.logits[index], readout, strict=True)):
+        if logits is not None:
+            for which, (logit, weights) in enumerate(zip(logits[index], readout, strict=True)):
                 own = TOLERANCE * float(np.abs(terms) @ np.abs(weights))
                 _require_near(f"On probe {index}, of logit {which},", float(terms @ weights), float(logit), own)
         worst = max(worst, TOLERANCE * abs(output - float(wanted)) / allowance if allowance else 0.0)
         allowed, rounded = max(allowed, allowance), max(rounded, rounding)
-    return Agreement(len(read.inputs), worst, len(readout), _untested(read, allowed, rounded))
+    different, spread = len(np.unique(inputs, axis=0)), float(np.ptp(decided))
+    untested = _untested(different, spread, allowed, rounded)
+    return Agreement(len(inputs), worst, len(readout), untested)
 
 
 def _rounding(readout: Float[np.ndarray, "outputs d1"], terms: Float[np.ndarray, "d1"]) -> float:
@@ -99,9 +92,8 @@ def _require_near(where: str, found: float, wanted: float, allowed: float) -> No
         )
 
 
-def _untested(read: _Probes, allowed: float, rounded: float) -> str:
+def _untested(different: int, spread: float, allowed: float, rounded: float) -> str:
     """Return why outputs that agree do not test the description; empty if they do."""
-    different, spread = len(np.unique(read.inputs, axis=0)), float(np.ptp(read.decided))
     if different < FEWEST:
         return f"{different} different input{'' if different == 1 else 's'} came with outputs, and {FEWEST} are needed"
     if spread == 0:
@@ -119,8 +111,8 @@ def _untested(read: _Probes, allowed: float, rounded: float) -> str:
     )
 
 
-def _read(model: Model, probes: Any, outputs: int) -> _Probes:
-    """Return the inputs and the outputs as numbers."""
+def _read(model: Model, probes: Any, outputs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return the inputs, what decides on each (the output, or the second logit minus the first), and both logits."""
     if not isinstance(probes, Mapping) or set(probes) != {"inputs", "outputs"}:
         text = repr(probes)
         text = text if len(text) <= 60 else f"{text[:57]}..."
@@ -128,7 +120,7 @@ def _read(model: Model, probes: Any, outputs: int) -> _Probes:
     try:
         inputs, wanted = np.asarray(probes["inputs"]), np.asarray(probes["outputs"])
     except ValueError as error:  # rows of different lengths
-        raise CheckpointError(f"The description's probes are no table of numbers ({error}); {HOW}.") from error
+        raise CheckpointError(f"The description's probes are not a table of numbers ({error}); {HOW}.") from error
     tokens, symbols = model.embedding.tokens, model.embedding.symbols
     if inputs.ndim != 2 or not inputs.size or inputs.dtype.kind not in "biu" or inputs.shape[1] != tokens:
         raise CheckpointError(
@@ -148,5 +140,5 @@ def _read(model: Model, probes: Any, outputs: int) -> _Probes:
             f"{len(inputs)} inputs{', or both logits' if outputs == 2 else ''}."
         )
     wanted = wanted.astype(np.float64)
-    both = wanted.ndim == 2
-    return _Probes(inputs.astype(np.int64), wanted[:, 1] - wanted[:, 0] if both else wanted, wanted if both else None)
+    inputs = inputs.astype(np.int64)
+    return (inputs, wanted[:, 1] - wanted[:, 0], wanted) if wanted.ndim == 2 else (inputs, wanted, None)

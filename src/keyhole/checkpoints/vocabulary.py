@@ -24,7 +24,7 @@ class Vocabulary:
         if name.isdecimal() and len(name) < 10 and not self.numbers:
             return int(name)
         if not self.numbers:
-            raise ArgumentError(f"{name!r} is no number, and the model has no list of names of its tokens.")
+            raise ArgumentError(f"{name!r} is not a number, and the model has no list of names of its tokens.")
         some = ", ".join(list(self.numbers)[:8])
         raise ArgumentError(f"The model has no token named {name!r}; its tokens are {some}, ….")
 

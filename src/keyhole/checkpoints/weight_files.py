@@ -128,7 +128,7 @@ def open_weights(path: Path) -> WeightFiles:
         if path.is_dir():
             return _open_folder(path)
         if not path.exists():
-            path.stat()  # says why: nothing there, or links that lead to each other
+            path.stat()  # raises: nothing there, or links that lead to each other
         if not path.is_file():
             raise CheckpointError(f"{str(path)!r} is neither a file nor a folder; name the weights of a model.")
         tensors, notes = _open_file(path)
@@ -178,7 +178,7 @@ def _read_shards(folder: Path, index: Path) -> dict[str, StoredTensor]:
     tensors: dict[str, StoredTensor] = {}
     for shard in sorted(set(weight_map.values())):
         if Path(shard).name != shard or shard in ("", ".", ".."):
-            raise CheckpointError(f"{str(index)!r} names {shard[:80]!r}, which is no file of its own folder.")
+            raise CheckpointError(f"{str(index)!r} names {shard[:80]!r}, which is not a file of its own folder.")
         if not (folder / shard).is_file():
             raise CheckpointError(f"{str(index)!r} names {shard!r}, which is not there; fetch all files of the model.")
         tensors |= _open_file(folder / shard)[0]
@@ -236,7 +236,7 @@ def _read_torch(path: Path) -> dict[str, StoredTensor]:
             "weights with safetensors."
         ) from error
     with path.open("rb") as file:
-        archive = file.read(2) == b"PK"  # older files are no archives, and are read at once
+        archive = file.read(2) == b"PK"  # older files are not archives, and are read at once
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of protocols, before the refusal

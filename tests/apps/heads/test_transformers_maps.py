@@ -99,7 +99,7 @@ def test_what_cannot_be_run(tmp_path, monkeypatch):
 def test_no_folder_of_a_model(tmp_path):
     """A file, and a folder without a configuration, are refused in a sentence."""
     pytest.importorskip("transformers")
-    with pytest.raises(CheckpointError, match="is no folder"):
+    with pytest.raises(CheckpointError, match="is not a folder"):
         outside_model(tmp_path / "absent")
     with pytest.raises(CheckpointError, match="transformers does not read"):
         outside_model(tmp_path)

@@ -61,7 +61,7 @@ def test_a_picture_is_counted_before_it_is_decoded():
     assert image_ending(content.getvalue(), 2000) == ".png"
     with pytest.raises(DataError, match="50 × 40 pixels"):
         image_ending(content.getvalue(), 1999)
-    with pytest.raises(DataError, match="no picture that can be read"):
+    with pytest.raises(DataError, match="not a picture that can be read"):
         image_ending(content.getvalue()[:-30], 2000)
     content = io.BytesIO()
     image.fromarray(np.zeros((4, 5, 3), dtype=np.uint8)).save(content, "JPEG")

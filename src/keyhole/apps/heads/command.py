@@ -1,23 +1,12 @@
 """`keyhole heads`: what the heads of a checkpoint do on text, images or rows of numbers."""
 
 import re
-from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from keyhole.errors import ArgumentError
-
-EXAMPLES = """
-Examples:
-
-  keyhole heads minilm --text sentences.txt
-
-  keyhole heads minilm --text a.txt --head 3-7 --out map.png
-
-  keyhole heads vit.pt --images digits/ --config vit.json --json
-"""
 
 SOURCE = "A folder with config.json and weights, a .safetensors or torch file, minilm or rxnmapper."
 Source = Annotated[str, typer.Argument(metavar="CHECKPOINT", help=SOURCE)]
@@ -55,6 +44,14 @@ def heads_command(
     the figure shows that head's attention on the first input. Text needs the extra hf.
 
     --out writes .json or .txt, or a figure (.svg, .png, .html, .csv).
+
+    Examples:
+
+      keyhole heads minilm --text sentences.txt
+
+      keyhole heads minilm --text a.txt --head 3-7 --out map.png
+
+      keyhole heads vit.pt --images digits/ --config vit.json --json
     """
     from keyhole.apps.heads.head_data import data_of
     from keyhole.apps.heads.heads import Heads, heads
@@ -84,6 +81,3 @@ def layer_head(text: str) -> tuple[int, int]:
     if match is None:
         raise ArgumentError(f"The head {text!r} was asked for; write layer-head, counted from 1, such as 3-7.")
     return int(match[1]) - 1, int(match[2]) - 1
-
-
-heads_command.__doc__ = f"{cleandoc(heads_command.__doc__ or '')}\n{EXAMPLES}"

@@ -148,7 +148,7 @@ def head_use(
         watch(Progress(done, len(lengths), f"inputs of up to {rows.shape[1]} rows"))
     if not enough:
         raise DataError(
-            "No input has two rows that are no sinks, so weights have nothing to choose from; give longer ones."
+            "No input has two rows that are not sinks, so weights have nothing to choose from; give longer ones."
         )
     return HeadUse(kept, without, ordered)
 

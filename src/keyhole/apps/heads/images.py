@@ -12,7 +12,7 @@ from keyhole.errors import DataError, MissingError, adding
 from keyhole.files.reading import parse_array, read_bytes
 
 ENDINGS = (".npy", ".png", ".jpg", ".jpeg")
-MOST_PIXELS = 2**26  # of one image: a small file may say that it is huge
+MOST_PIXELS = 2**26  # of one image: a small file may state huge sides
 STARTS = {b"\x93NUMPY": ".npy", b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg"}  # of a file → its ending
 
 
@@ -23,7 +23,7 @@ def image_ending(content: bytes, most_pixels: int = MOST_PIXELS) -> str:
     """
     ending = next((ending for start, ending in STARTS.items() if content.startswith(start)), None)
     if ending is None:
-        raise DataError("The image is no PNG, no JPEG and no array that numpy.save wrote; save it as one of these.")
+        raise DataError("The image is not a PNG, a JPEG or an array that numpy.save wrote; save it as one of these.")
     if ending != ".npy":
         _decoded(BytesIO(content), "The image", "RGB", most_pixels)
         return ending
@@ -47,14 +47,25 @@ def read_images(folder: Path, channels: int, size: tuple[int, int] | None = None
     width) they are resized to it by Pillow's filter of that number (2: bilinear).
     """
     if channels not in (1, 3):
-        raise DataError("The model's patches are no squares of one or three channels; give one array (n, channels, …).")
+        raise DataError(
+            "The model's patches are not squares of one or three channels; give one array (n, channels, …)."
+        )
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in ENDINGS and path.is_file())
     if not paths:
         raise DataError(f"{str(folder)!r} has no images; it takes files that end in {', '.join(ENDINGS)}.")
     kinds = {path.suffix.lower() == ".npy" for path in paths}
     if len(kinds) > 1:
         raise DataError(f"{str(folder)!r} has arrays (.npy) and pictures; give a folder of one kind.")
-    images = _arrays(paths, channels) if kinds == {True} else _pictures(paths, channels, size, resample)
+    if kinds == {True}:
+        images = _arrays(paths, channels)
+    else:
+        images = []
+        for path in paths:
+            picture = _decoded(path, repr(str(path)), "L" if channels == 1 else "RGB", MOST_PIXELS)
+            if size is not None and (picture.height, picture.width) != size:
+                picture = picture.resize((size[1], size[0]), resample=resample)
+            pixels = np.asarray(picture, dtype=np.uint8)
+            images.append(pixels[None] if channels == 1 else np.ascontiguousarray(pixels.transpose(2, 0, 1)))
     shapes = {image.shape for image in images}
     if len(shapes) > 1:
         raise DataError(
@@ -81,17 +92,6 @@ def _arrays(paths: Sequence[Path], channels: int) -> list[np.ndarray]:
     return arrays
 
 
-def _pictures(paths: Sequence[Path], channels: int, size: tuple[int, int] | None, resample: int) -> list[np.ndarray]:
-    pictures = []
-    for path in paths:
-        picture = _decoded(path, repr(str(path)), "L" if channels == 1 else "RGB", MOST_PIXELS)
-        if size is not None and (picture.height, picture.width) != size:
-            picture = picture.resize((size[1], size[0]), resample=resample)
-        pixels = np.asarray(picture, dtype=np.uint8)
-        pictures.append(pixels[None] if channels == 1 else np.ascontiguousarray(pixels.transpose(2, 0, 1)))
-    return pictures
-
-
 def _decoded(source: Path | BytesIO, name: str, mode: str, most_pixels: int) -> Any:
     """Decode a picture in a mode of Pillow's; refuse a huge one before that."""
     try:
@@ -108,7 +108,7 @@ def _decoded(source: Path | BytesIO, name: str, mode: str, most_pixels: int) -> 
                 )
             return opened.convert(mode)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise DataError(f"{name} is no picture that can be read ({error}); save it again.") from error
+        raise DataError(f"{name} is not a picture that can be read ({error}); save it again.") from error
 
 
 def patches(images: Float[np.ndarray, "n channels height width"], side: int) -> Float[np.ndarray, "n count f"]:

@@ -73,7 +73,7 @@ def text_reader(folder: str | Path) -> TextReader:
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:
-        raise CheckpointError(f"{str(path)!r} is no tokenizer ({error}); fetch it again.") from error
+        raise CheckpointError(f"{str(path)!r} is not a tokenizer ({error}); fetch it again.") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     framed = tokenizer.encode("a")

@@ -1,4 +1,4 @@
-"""Attention maps of models that `transformers` runs, for architectures that our own forward pass does not know.
+"""Attention maps of models that `transformers` runs, for architectures that our own forward pass lacks.
 
 The package is asked for eager attention, since fused kernels never form a map. It reads the folder's own files, and
 nothing is fetched from elsewhere; code that a folder brings along is not run.
@@ -72,7 +72,9 @@ def outside_model(source: str | Path) -> OutsideModel:
 
     folder = packaged_folder(source) or Path(source)
     if not folder.is_dir():
-        raise CheckpointError(f"{str(source)!r} is no folder; transformers reads one with a config.json and weights.")
+        raise CheckpointError(
+            f"{str(source)!r} is not a folder; transformers reads one with a config.json and weights."
+        )
     transformers.logging.set_verbosity_error()
     try:
         model = transformers.AutoModel.from_pretrained(
