@@ -153,8 +153,8 @@ def test_folders(tmp_path):
     assert "name one file" in refusal(folder)
     index = folder / "model.safetensors.index.json"
     for shard, sentence in (
-        ("../one.safetensors", "no file of its own folder"),
-        ("/etc/passwd", "no file of its own folder"),
+        ("../one.safetensors", "not a file of its own folder"),
+        ("/etc/passwd", "not a file of its own folder"),
         ("three.safetensors", "which is not there"),
     ):
         index.write_text(json.dumps({"weight_map": {"w": shard}}))

@@ -1,7 +1,7 @@
 """The forward pass of a checkpoint: its attention maps, layer by layer, and its last rows.
 
-Rows go through the layers in batches. The maps of one layer and one batch are shown to whoever asked and then dropped,
-so that no more than one array (batch, heads, T, T) is alive. Weights are kept once prepared, in double precision, or in
+Rows go through the layers in batches. The maps of one layer and one batch are handed to `look` and then dropped, so
+that no more than one array (batch, heads, T, T) is alive. Weights are kept once prepared, in double precision, or in
 single for long corpora.
 """
 
@@ -105,11 +105,15 @@ class Prepared:
             later = ~np.tri(rows.shape[1], dtype=bool)[None, None]
             hidden = later if hidden is None else hidden | later
         rows = rows.astype(self.number_format, copy=False)
-        turn = _rotation(self.checkpoint, rows.shape[1], self.number_format)
+        turn, code = None, self.checkpoint.positions
+        if code.kind == "rotary" and code.base is not None:  # angles t · base^(−2i/r) for r coordinates
+            half = int(self.checkpoint.sizes.head_width * code.share) // 2
+            angles = np.outer(np.arange(rows.shape[1]), code.base ** (-np.arange(half) / half))
+            turn = np.cos(angles).astype(self.number_format), np.sin(angles).astype(self.number_format)
         pre = self.checkpoint.placement == "pre"
         for index, stored in enumerate(self.checkpoint.layers.stored):
             layer = self.layers[stored]
-            first, second = layer.attention_norm or _same, layer.feedforward_norm or _same
+            first, second = layer.attention_norm or np.asarray, layer.feedforward_norm or np.asarray
             query, key, value = _projected(layer.attention, first(rows) if pre else rows, turn)
             if inside is not None:
                 inside(index, query, key, value)
@@ -136,8 +140,7 @@ def _projected(part: Attention, rows: Rows, turn: tuple[np.ndarray, np.ndarray] 
     if turn is not None:
         query, key = _turned(query, turn), _turned(key, turn)
     if part.groups < part.heads:
-        each = part.heads // part.groups
-        key, value = np.repeat(key, each, axis=1), np.repeat(value, each, axis=1)
+        key, value = (np.repeat(shared, part.heads // part.groups, axis=1) for shared in (key, value))
     return query, key, value
 
 
@@ -170,8 +173,8 @@ def prepare(checkpoint: Checkpoint, *, single: bool = False) -> Prepared:
         "positions that turn neighbouring coordinates": bool(checkpoint.config.get("rotary_adjacent_pairs")),
         "attention and feed-forward parts side by side": checkpoint.parallel,
     }
-    for what, so in beyond.items():
-        if so:
+    for what, there in beyond.items():
+        if there:
             raise CheckpointError(f"{checkpoint.source} has {what}; our forward pass does not know them.")
     kind = np.float32 if single else np.float64
     layers = []
@@ -198,24 +201,10 @@ def _cast(part: Any, kind: type[np.floating]) -> Any:
     return part
 
 
-def _same(rows: np.ndarray) -> np.ndarray:
-    return rows
-
-
 def _split(rows: np.ndarray, bias: np.ndarray | None, heads: int) -> np.ndarray:
     """Turn (batch, T, heads · k) into (batch, heads, T, k)."""
     rows = rows if bias is None else rows + bias
     return rows.reshape(*rows.shape[:2], heads, -1).transpose(0, 2, 1, 3)
-
-
-def _rotation(checkpoint: Checkpoint, T: int, kind: type[np.floating]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the cosines and sines of t · base^(−2i/r), where rotary models turn r coordinates."""
-    code = checkpoint.positions
-    if code.kind != "rotary" or code.base is None:
-        return None
-    half = int(checkpoint.sizes.head_width * code.share) // 2
-    angles = np.outer(np.arange(T), code.base ** (-np.arange(half) / half))
-    return np.cos(angles).astype(kind), np.sin(angles).astype(kind)
 
 
 def _turned(rows: np.ndarray, turn: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

@@ -127,21 +127,20 @@ def logit_difference(
     out = checkpoint.unembedding
     if out is None:
         raise CheckpointError(f"{checkpoint.source} has no map to logits, so there is no answer to read.")
-    for token in (*_tokens(wanted), *(() if rival is None else _tokens(rival))):
-        if not 0 <= token < out.outputs:
-            raise AssumptionError(
-                f"The model has {out.outputs} logits, counted from 0; there is none numbered {token}."
-            )
     weight, bias = np.asarray(out.weight), np.zeros(out.outputs) if out.bias is None else np.asarray(out.bias)
-    winning = weight[:, _tokens(wanted)].mean(axis=1), bias[_tokens(wanted)].mean()
-    if rival is None:
-        return np.ascontiguousarray(winning[0]), float(winning[1])
-    other = weight[:, _tokens(rival)].mean(axis=1), bias[_tokens(rival)].mean()
-    return np.ascontiguousarray(winning[0] - other[0]), float(winning[1] - other[1])
-
-
-def _tokens(which: int | Sequence[int]) -> list[int]:
-    return [which] if isinstance(which, int) else list(which)
+    means = []
+    for which in (wanted,) if rival is None else (wanted, rival):
+        tokens = [which] if isinstance(which, int) else list(which)
+        for token in tokens:
+            if not 0 <= token < out.outputs:
+                raise AssumptionError(
+                    f"The model has {out.outputs} logits, counted from 0; there is none numbered {token}."
+                )
+        means.append((weight[:, tokens].mean(axis=1), bias[tokens].mean()))
+    (row, shift), *others = means
+    for other, back in others:
+        row, shift = row - other, shift - back
+    return np.ascontiguousarray(row), float(shift)
 
 
 def require_one_layer(checkpoint: Checkpoint) -> Layer:

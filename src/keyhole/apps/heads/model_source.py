@@ -29,7 +29,14 @@ def open_checkpoint(
     """
     if isinstance(source, Checkpoint):
         return source
-    settings = _settings_of(config)
+    settings: Any = config
+    if isinstance(config, str | Path):
+        try:
+            settings = parse_json(read_text(Path(config)))
+        except (OSError, ValueError) as error:
+            raise DataError(f"The settings {str(config)!r} cannot be read ({error}); give a JSON object.") from error
+        if not isinstance(settings, dict):
+            raise DataError(f"The settings {str(config)!r} are not a JSON object; give names and values.")
     if isinstance(source, Mapping) or not is_ours(Path(source)):
         packaged = None if isinstance(source, Mapping) else packaged_folder(source)
         return load_checkpoint(packaged or source, config=settings)
@@ -57,19 +64,6 @@ def _compiled(path: Path) -> Any:
             f"`keyhole prove {path}` says what it computes."
         )
     return to_residual(load_undamaged(stored, path))
-
-
-def _settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return settings as they were given, or read from a JSON file."""
-    if config is None or isinstance(config, Mapping):
-        return config
-    try:
-        settings = parse_json(read_text(Path(config)))
-    except (OSError, ValueError) as error:
-        raise DataError(f"The settings {str(config)!r} cannot be read ({error}); give a JSON object.") from error
-    if not isinstance(settings, dict):
-        raise DataError(f"The settings {str(config)!r} are not a JSON object; give names and values.")
-    return settings
 
 
 def array_of(given: str | Path | np.ndarray | None, name: str) -> np.ndarray:

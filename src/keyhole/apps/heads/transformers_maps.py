@@ -82,7 +82,19 @@ def outside_model(source: str | Path) -> OutsideModel:
         ).eval()
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         raise CheckpointError(f"transformers does not read {str(source)!r}: {str(error).splitlines()[0]}") from error
-    return _described(model, str(folder))
+    place, kind, matrices = str(folder), str(model.config.model_type), list[np.ndarray]()
+    width = int(getattr(model.config, "hidden_size", 0) or 0)
+    trial = OutsideModel(OutsideCheckpoint(place, kind, Sizes(0, 0, 0, width, 0, 0), causal=False), model)
+    trial.run(trial.embed(np.arange(4))[None], look=lambda _, maps: matrices.append(maps))
+    heads = matrices[0].shape[1]
+    if any(maps.shape != matrices[0].shape or maps.shape[-1] != 4 for maps in matrices):
+        raise CheckpointError(
+            f"{place}: layers differ in their heads, or maps are not square; keyhole reads none such."
+        )
+    each = width // heads if heads else 0
+    causal = all(not maps[..., ~np.tri(4, dtype=bool)].any() for maps in matrices)
+    sizes = Sizes(len(matrices), heads, heads, width, each, each)
+    return OutsideModel(OutsideCheckpoint(place, f"{kind}, run by transformers", sizes, causal), model)
 
 
 def redrawn(model: OutsideModel, seed: int) -> OutsideModel:
@@ -94,24 +106,3 @@ def redrawn(model: OutsideModel, seed: int) -> OutsideModel:
         torch.manual_seed(seed)
         fresh = transformers.AutoModel.from_config(model.model.config, attn_implementation="eager").eval()
     return OutsideModel(model.checkpoint, fresh)
-
-
-def _described(model: Any, source: str) -> OutsideModel:
-    """Return the model with the sizes that its configuration and a trial input show."""
-    matrices: list[np.ndarray] = []
-    width = int(getattr(model.config, "hidden_size", 0) or 0)
-    unknown = OutsideCheckpoint(source, str(model.config.model_type), Sizes(0, 0, 0, width, 0, 0), causal=False)
-    trial = OutsideModel(unknown, model)
-    trial.run(trial.embed(np.arange(4))[None], look=lambda _, maps: matrices.append(maps))
-    heads = matrices[0].shape[1]
-    if any(maps.shape != matrices[0].shape or maps.shape[-1] != 4 for maps in matrices):
-        raise CheckpointError(
-            f"{source}: layers differ in their heads, or maps are not square; keyhole reads none such."
-        )
-    each = width // heads if heads else 0
-    sizes = Sizes(len(matrices), heads, heads, width, each, each)
-    above = ~np.tri(4, dtype=bool)
-    causal = all(not maps[..., above].any() for maps in matrices)
-    return OutsideModel(
-        OutsideCheckpoint(source, f"{model.config.model_type}, run by transformers", sizes, causal), model
-    )
