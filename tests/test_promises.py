@@ -31,6 +31,7 @@ from keyhole.prover.certification import _require_samples, certificate_of
 from keyhole.prover.proof.verification import Verification
 from keyhole.prover.sample.repeats import Repeats, shared_rows
 from keyhole.prover.sample.sample_bound import Disagreement, HeldOut, Identification
+from keyhole.show.answer import Show, Table
 
 from helpers.planted import junta_of, planted
 from helpers.proofs import text
@@ -136,10 +137,12 @@ def test_floors():
 
 def test_growth():
     """The samples that are needed at each context are rounded up."""
-    grown = bound("and:3", samples=1e6, context=1000, contexts=(100, 333, 1000, 31_623))
-    for one in grown.growth:
-        for samples, (*_, shown, _) in zip(one.samples, one.rows, strict=True):
-            assert Fraction(shown) >= Fraction(samples)
+    answer, show = bound("and:3", samples=1e6, context=1000, contexts=(100, 333, 1000, 31_623)), Show()
+    answer.lines(show)
+    *_, table = (part for part in show.parts if isinstance(part, Table))
+    samples = [needed for grown in answer.growth for needed in grown.samples]
+    for needed, (*_, shown, _) in zip(samples, table.rows, strict=True):
+        assert Fraction(shown) >= Fraction(needed)
 
 
 @pytest.mark.parametrize("value", [1.2345674999, 1.23456751, 3.0])

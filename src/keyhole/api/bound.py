@@ -106,43 +106,44 @@ class Bound(Result):
         """Set a row per theorem, the smallest gap first; then what finite classes say, and growth."""
         if self.by_margin is not None:
             show.line(self.by_margin.sentence)
-        if self.guarantees:
-            self._table(show)
-        else:
-            show.line(f"No theorem applies to {self.source}: {self.refused[0].reason}")
+        self._table(show)
         if self.construction is not None:
             show.line(f"The norms are those of the {self.construction} construction, which is the best one here.")
         for entry in self.finite_classes if show.verbose else self.finite_classes[:1]:
             value = at_least(entry.value, 4) if entry.from_below else at_most(entry.value, 4)
             show.line(f"{entry.name}: {value}")
         if self.growth:
-            show.line()
-            show.line(f"samples needed for a gap of {self.gap or GROWTH_GAP:g}")
-            show.table(
-                {"theorem": "<", "norms": "<", "T": ">", "samples": ">", "exponent of log T": ">"},
-                [row for grown in self.growth for row in grown.rows],
-            )
+            self._grow(show)
         if show.verbose:
             self._explain(show)
 
     def _table(self, show: Show) -> None:
+        if not self.guarantees:
+            return show.line(f"No theorem applies to {self.source}: {self.refused[0].reason}")
         first = self.guarantees[0]
         measured = "; norms measured after training" if first.measured else ""
         sure = f"with probability ≥ {surely(first.delta)}{measured}"
         show.line(f"{self.source}: gap after m = {brief(first.samples)} samples, {sure}")
         needed = {f"samples for {self.gap:g}": ">"} if self.gap else {}
-        counts = self.samples_needed or (0,) * len(self.guarantees)
-        pairs = sorted(zip(self.guarantees, counts, strict=True), key=lambda pair: pair[0].value)
-        rows = [
-            (
-                stated.title.removeprefix("Theorem "),
-                at_most(stated.value),
-                "vacuous" if stated.vacuous else "",
-                *([f"{count:,}"] if needed else ()),
-            )
-            for stated, count in pairs
-        ]
-        show.table({"theorem": "<", "gap ≤": ">", "": "<", **needed}, rows)
+        counts: list[tuple[str, ...]] = [(f"{count:,}",) for count in self.samples_needed] or [()] * len(
+            self.guarantees
+        )
+        rows = []
+        for stated, count in sorted(zip(self.guarantees, counts, strict=True), key=lambda pair: pair[0].value):
+            mark = "vacuous" if stated.vacuous else ""
+            rows.append((stated.title.removeprefix("Theorem "), at_most(stated.value), mark, *count))
+        return show.table({"theorem": "<", "gap ≤": ">", "": "<", **needed}, rows)
+
+    def _grow(self, show: Show) -> None:
+        rows = []
+        for grown in self.growth:
+            title, norms = grown.theorem.removeprefix("Theorem ").partition(":")[0], grown.norms.partition(" ")[0]
+            exponents = ("", *(f"{exponent:.3f}" for exponent in grown.exponents_of_log_T))
+            for context, samples, exponent in zip(grown.contexts, grown.samples, exponents, strict=True):
+                rows.append((title, norms, f"{context:,}", at_most(samples, 4), exponent))
+        show.line()
+        show.line(f"samples needed for a gap of {self.gap or GROWTH_GAP:g}")
+        show.table({"theorem": "<", "norms": "<", "T": ">", "samples": ">", "exponent of log T": ">"}, rows)
 
     def _explain(self, show: Show) -> None:
         """Every derivation, their lemmas, the theorems that do not apply, and the rivals."""
@@ -246,28 +247,28 @@ def bound(
         )
     chance = promised * kept_share(accepted)
     share = chance / len(ROUTES) if norms.measured else chance  # the smallest of several is taken after looking
-    guarantees, refused = _guarantees(profile, m, promised, share, measured=norms.measured)
-    construction = None
-    veto = None if law is None or "veto" not in norms.constructions else norms.constructions["veto"](norms.context)
-    if veto is not None:  # both are known before any data, so the smaller bound is had without a price
-        others, reasons = _guarantees(_under(law, veto), m, promised, share, measured=norms.measured)
-        if _smallest(others) < _smallest(guarantees):
-            profile, guarantees, refused, construction = _under(law, veto), others, reasons, "veto"
+    profiles = {"": profile}  # known before any data, so the smaller bound is had without a price
+    if law is not None and "veto" in norms.constructions:
+        veto = norms.constructions["veto"](norms.context)
+        profiles |= {} if veto is None else {"veto": _under(law, veto)}
+    stated = {name: _guarantees(each, m, promised, share, measured=norms.measured) for name, each in profiles.items()}
+    construction = min(stated, key=lambda name: min((each.value for each in stated[name][0]), default=inf))
+    profile, (guarantees, refused) = profiles[construction], stated[construction]
     if not guarantees and not norms.measured:
         raise AssumptionError(f"No theorem applies to these norms: {refused[-1].reason}")  # of the widest
     if guarantees:
-        guarantees.sort(key=min(guarantees, key=lambda stated: stated.value).__ne__)  # the smallest first
+        guarantees.sort(key=min(guarantees, key=lambda each: each.value).__ne__)  # the smallest first
     return Bound(
         source=norms.name,
         guarantees=tuple(guarantees),
         refused=tuple(refused),
         rivals=rivals(profile, m, chance, measured=norms.measured),
         finite_classes=() if norms.sparsity is None else _finite(norms.sparsity, norms.context, m, promised, chance),
-        growth=growths(norms, profile, guarantees, contexts, gap or GROWTH_GAP, construction=construction or ""),
-        construction=construction,
+        growth=growths(norms, profile, guarantees, contexts, gap or GROWTH_GAP, construction=construction),
+        construction=construction or None,
         by_margin=None if norms.margins is None else margin_bound(profile, norms.margins, promised, spent=chance),
         gap=gap,
-        samples_needed=() if gap is None else tuple(stated.samples_for(gap) for stated in guarantees),
+        samples_needed=() if gap is None else tuple(each.samples_for(gap) for each in guarantees),
     )
 
 
@@ -312,10 +313,6 @@ def _guarantees(
         except AssumptionError as refusal:
             refused.append(Refused(route.title, str(refusal)))
     return stated, refused
-
-
-def _smallest(guarantees: Sequence[Guarantee]) -> float:
-    return min((stated.value for stated in guarantees), default=inf)
 
 
 def _under(law: str | Real | None, profile: NormProfile) -> NormProfile:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import log
 
 from keyhole.api.norm_sources import NormSource
 from keyhole.bounds import Guarantee, Real
-from keyhole.decimals import at_most
 from keyhole.errors import ArgumentError
 from keyhole.norm_profile import NormProfile
 
@@ -35,16 +35,6 @@ class Growth:
     exponents_of_log_T: tuple[float, ...]  # noqa: N815  (the key of its record)
     limit: str
 
-    @property
-    def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """A row of a table for each context."""
-        title = self.theorem.removeprefix("Theorem ").partition(":")[0]
-        exponents = ("", *(f"{exponent:.3f}" for exponent in self.exponents_of_log_T))
-        return [
-            (title, self.norms.partition(" ")[0], f"{context:,}", at_most(samples, 4), exponent)
-            for context, samples, exponent in zip(self.contexts, self.samples, exponents, strict=True)
-        ]
-
 
 def growths(
     source: NormSource,
@@ -63,20 +53,20 @@ def growths(
         )
     if not contexts:
         return ()
-    fixed = [replace(profile, tokens=T + profile.constant_tokens) for T in contexts]
-    kinds = {"fixed": fixed}
+    kinds = {"fixed": [replace(profile, tokens=T + profile.constant_tokens) for T in contexts]}
     if source.constructions:
         made = [source.constructions[construction](T) or source.constructions[""](T) or profile for T in contexts]
         kinds["compiled"] = [replace(norms, least_probability=profile.least_probability) for norms in made]
+    logs = [log(log(2 * T + 2)) for T in contexts]  # log log(2T+2), the logarithm that Theorem T reads
     grown = []
     for kind, profiles in kinds.items():
         for stated in guarantees:
             sizes = tuple(float(stated.again(profile=norms).samples_for(gap)) for norms in profiles)
             limit = LIMITS.get((stated.route, kind)) or LIMITS[(kind,)]
             words = "fixed" if kind == "fixed" else "compiled at each context"
-            logs = [log(log(2 * T + 2)) for T in contexts]  # log log(2T+2), the logarithm that Theorem T reads
             exponents = tuple(
-                (log(sizes[i + 1]) - log(sizes[i])) / (logs[i + 1] - logs[i]) for i in range(len(contexts) - 1)
+                (log(after) - log(before)) / (far - near)
+                for (before, after), (near, far) in zip(pairwise(sizes), pairwise(logs), strict=True)
             )
             grown.append(Growth(stated.title, words, tuple(contexts), sizes, exponents, limit))
     return tuple(grown)

@@ -10,7 +10,7 @@ from keyhole.api.norm_sources import run_norms
 from keyhole.api.result import Result
 from keyhole.bounds import Real
 from keyhole.decimals import at_most, surely
-from keyhole.errors import KeyholeError
+from keyhole.errors import AssumptionError, KeyholeError
 from keyhole.files.atomic import home
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.answer import Show
@@ -69,17 +69,13 @@ class RunBounds(Result):
     def lines(self, show: Show) -> None:
         """Set a row per run; then each reason once."""
         show.line(f"{self.summary}, each with probability ≥ {surely(self.delta)}")
-        rows = [
-            (
-                run.identity[:IDENTITY],
-                abbreviate(run.task, TASK),
-                f"{run.context:,}",
-                "–" if run.samples is None else f"{run.samples:,}",
-                "none" if run.value is None else at_most(run.value),
-                run.theorem.partition(":")[0] + (" (vacuous)" if run.vacuous else "") if run.theorem else "",
-            )
-            for run in self.runs
-        ]
+        rows = []
+        for run in self.runs:
+            samples = None if run.samples is None else f"{run.samples:,}"
+            value = "none" if run.value is None else at_most(run.value)
+            theorem = run.theorem.partition(":")[0] + (" (vacuous)" if run.vacuous and run.theorem else "")
+            task = abbreviate(run.task, TASK)
+            rows.append((run.identity[:IDENTITY], task, f"{run.context:,}", samples, value, theorem))
         show.table({"run": "<", "task": "<", "T": ">", "m": ">", "gap at most": ">", "by": "<"}, rows)
         for each in self.reasons:
             show.line(f"{each.runs:,} without a bound: {each.reason}")
@@ -94,23 +90,20 @@ def bound_runs(
     """
     folder = home(store)
     with Store(folder, create=False) as kept:
-        listed = kept.rows(learner="transformer")
-        there = {row.identity: kept.weights_path(row.identity).exists() for row in listed}
+        rows = kept.rows(learner="transformer")
+        unkept = {row.identity for row in rows if not kept.weights_path(row.identity).exists()}
     runs = []
-    for done, row in enumerate(listed, 1):
+    for done, row in enumerate(rows, 1):
         facts = (row.identity, row.task, row.context, row.samples)
-        reason = "" if there[row.identity] else NOT_KEPT
-        if not reason:
-            try:
-                answer = bound(run_norms(row.identity, folder), delta=delta, accepted=accepted)
-            except KeyholeError as refusal:
-                reason = str(refusal)
-            else:
-                reason = "" if answer.guarantees else answer.refused[0].reason
-        if reason:
-            runs.append(RunBound(*facts, reason=reason))
-        else:
+        try:
+            if row.identity in unkept:
+                raise AssumptionError(NOT_KEPT)
+            answer = bound(run_norms(row.identity, folder), delta=delta, accepted=accepted)
+            if not answer.guarantees:
+                raise AssumptionError(answer.refused[0].reason)
             best = answer.smallest
             runs.append(RunBound(*facts, best.value, best.title, best.vacuous))
-        watch(Progress(done, len(listed), "bounding runs"))
+        except KeyholeError as refusal:
+            runs.append(RunBound(*facts, reason=str(refusal)))
+        watch(Progress(done, len(rows), "bounding runs"))
     return RunBounds(tuple(runs), float(delta))

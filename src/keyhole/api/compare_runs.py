@@ -70,20 +70,14 @@ class RunComparison(Result):
     def lines(self, show: Show) -> None:
         """Set a row per cell; say how many differ."""
         heads = ("task", "learner", "T", "m", "here", "there", "in both", "p", "")
-        rows = [
-            (
-                cell.task,
-                cell.learner,
-                cell.context,
-                "fresh" if cell.samples is None else str(cell.samples),
-                "{} of {}".format(*cell.first),
-                "{} of {}".format(*cell.second),
-                f"{cell.shared}" + (f", {cell.unequal} unequal" if cell.unequal else ""),
-                "" if cell.p_value is None else f"{cell.p_value:.2g}",
-                "differs" if cell.differs else "",
-            )
-            for cell in self.cells
-        ]
+        rows = []
+        for cell in self.cells:
+            samples = "fresh" if cell.samples is None else cell.samples
+            counts = ("{} of {}".format(*cell.first), "{} of {}".format(*cell.second))
+            both = f"{cell.shared}" + (f", {cell.unequal} unequal" if cell.unequal else "")
+            p = "" if cell.p_value is None else f"{cell.p_value:.2g}"
+            mark = "differs" if cell.differs else ""
+            rows.append((cell.task, cell.learner, cell.context, samples, *counts, both, p, mark))
         if rows:
             show.table({head: "<" if head in ("task", "learner", "") else ">" for head in heads}, rows)
         alone = f"; {self.only_first} cells only in {self.stores[0]}, {self.only_second} only in {self.stores[1]}"
@@ -105,6 +99,8 @@ def compare_runs(other: str | Path, *, store: str | Path | None = None) -> RunCo
                keep the chance of any false rejection below the level over all cells.
     Source     Textbook: Fisher's exact test, Holm's procedure.
     """
+    from scipy.stats import fisher_exact
+
     folders = home(store), Path(other)
     if folders[0].resolve() == folders[1].resolve():
         raise ArgumentError(f"The store {str(other)!r} was to be compared with itself; name another.")
@@ -113,10 +109,11 @@ def compare_runs(other: str | Path, *, store: str | Path | None = None) -> RunCo
         keys = [key for key in ours if key in theirs]
         shared = [{row.identity for row in ours[key]} & {row.identity for row in theirs[key]} for key in keys]
         unequal = [_unequal(first, second, sorted(names)) for names in shared]
-    p_values = [
-        _fisher(*(_counts([row for row in side[key] if row.identity not in names]) for side in (ours, theirs)))
-        for key, names in zip(keys, shared, strict=True)
-    ]
+    p_values = []
+    for key, names in zip(keys, shared, strict=True):
+        own = [_counts([row for row in side[key] if row.identity not in names]) for side in (ours, theirs)]
+        table = [[won, runs - won] for won, runs in own]
+        p_values.append(float(fisher_exact(table).pvalue) if own[0][1] and own[1][1] else None)
     cells = []
     for key, names, wrong, p, no in zip(keys, shared, unequal, p_values, holm(p_values, LEVEL), strict=True):
         row, counts = ours[key][0], (_counts(ours[key]), _counts(theirs[key]))
@@ -162,12 +159,3 @@ def _unequal(first: Store, second: Store, names: Sequence[str]) -> int:
 
 def _counts(rows: Sequence[RunSummary]) -> Counts:
     return sum(row.success for row in rows), len(rows)
-
-
-def _fisher(first: Counts, second: Counts) -> float | None:
-    """The two-sided p-value of Fisher's exact test; None where there is nothing to compare."""
-    from scipy.stats import fisher_exact
-
-    if not (first[1] and second[1]):
-        return None
-    return float(fisher_exact([[won, runs - won] for won, runs in (first, second)]).pvalue)

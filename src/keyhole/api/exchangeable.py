@@ -11,7 +11,6 @@ from keyhole.decimals import at_most, chance, counted
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import read_sequences
 from keyhole.latent.exchangeability import (
-    Birthday,
     ExtendibilityTest,
     PermutationTest,
     extendibility_test,
@@ -93,13 +92,11 @@ class Exchangeability(Result):
         show.line(self.answer)
         tokens = f"{self.letters} different tokens" if self.kind == "letters" else f"tokens are {self.kind}"
         show.line(f"{counted(self.sequences, 'sequence')} of {counted(self.length, 'token')}; {tokens}")
-        show.table(
-            {"test": "<", "p": ">", "verdict": "<", "null hypothesis": "<"},
-            [
-                (test.name, _p_value(test), "rejected" if test.rejects else "not rejected", test.null)
-                for test in self.tests
-            ],
-        )
+        rows = []
+        for test in self.tests:  # a quotient of counts as the decimal it is near; a tail that was computed, rounded up
+            p = chance(test.p_value, digits=4) if test.permutations else at_most(test.p_value, 4)
+            rows.append((test.name, p, "rejected" if test.rejects else "not rejected", test.null))
+        show.table({"test": "<", "p": ">", "verdict": "<", "null hypothesis": "<"}, rows)
         if self.rows > self.sequences:
             show.line(
                 f"Of {self.rows} rows only {self.sequences} count, each once: independent sequences whose order does "
@@ -124,11 +121,6 @@ def _reason(test: PermutationTest) -> str:
     return REASONS["birthday" if by_repeats else test.name]
 
 
-def _p_value(test: PermutationTest) -> str:
-    """A quotient of counts as the decimal it is near; a tail that was computed, rounded up."""
-    return chance(test.p_value, digits=4) if test.permutations else at_most(test.p_value, 4)
-
-
 def _statistic(test: PermutationTest, length: int, kind: str) -> str:
     """Say what a test counted."""
     if not isinstance(test, ExtendibilityTest):
@@ -141,13 +133,11 @@ def _statistic(test: PermutationTest, length: int, kind: str) -> str:
         f"{test.statistic:.0f} have {test.least} to {test.most} of their {length} tokens in the first group; whatever "
         f"the latent variable, a sequence has so many with probability at most {at_most(test.ceiling, places=3)}"
     )
-    return balance if test.birthday is None else f"{balance}; {_birthday(test, test.birthday)}"
-
-
-def _birthday(test: ExtendibilityTest, birthday: Birthday) -> str:
+    if (birthday := test.birthday) is None:
+        return balance
     return (
-        f"in {birthday.distinct} of {test.sequences} none of {birthday.letters} different tokens occurs twice, and "
-        "whatever the latent variable, the mean probability of that is at most "
+        f"{balance}; in {birthday.distinct} of {test.sequences} none of {birthday.letters} different tokens occurs "
+        "twice, and whatever the latent variable, the mean probability of that is at most "
         f"{at_most(birthday.ceiling, places=3)} (p = {at_most(test.balance_p_value, 4)} and "
         f"{at_most(birthday.p_value, 4)}; each of the two has half of the level)"
     )

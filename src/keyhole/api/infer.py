@@ -84,8 +84,18 @@ class Inference(Result):
             f"{self.model}: squared distance of attention from the posterior mean (gap) and from E[v|q,z] (error), "
             f"mean ± standard error over {self.repeats} draws"
         )
+        rows = []
+        for each in self.estimators:
+            for point in each.points:
+                gap = f"{point.gap:.2e} ± {point.gap_standard_error:.0e}"
+                error = f"{point.error:.2e} ± {point.error_standard_error:.0e}"
+                known = (point.gap_exact, point.error_exact)
+                gap_exact, error_exact = ("" if mean is None else f"{mean:.2e}" for mean in known)
+                if each.is_the_posterior_mean:
+                    gap = gap_exact = "0"
+                rows.append((each.attention, f"{point.size:,}", gap, gap_exact, error, error_exact))
         columns = {"attention": "<", "T": ">", "gap": "<", "exact gap": "<", "error": "<", "exact error": "<"}
-        show.table(columns, [_row(each, point) for each in self.estimators for point in each.points])
+        show.table(columns, rows)
         for each in self.estimators:
             slopes = {"gap": each.gap_slope, "error": each.error_slope}
             parts = [_slope(name, slope) for name, slope in slopes.items() if slope is not None]
@@ -107,24 +117,19 @@ class Inference(Result):
 
     def figure(self) -> Figure:
         """Draw distances from the posterior mean against the length, expectations beside; and its own error."""
-        rows = []
+        bands: list[tuple[str, int, float, float]] = []  # name, length, mean, standard error
         for each in self.estimators:
-            if each.is_the_posterior_mean:
-                continue
-            rows += [_band(each.attention, point.size, point.gap, point.gap_standard_error) for point in each.points]
-            rows += [
-                _band(f"{each.attention}, exact", point.size, point.gap_exact)
-                for point in each.points
-                if point.gap_exact is not None
-            ]
-        exact = next((each for each in self.estimators if each.is_the_posterior_mean), None)
-        if exact is not None:
-            name = f"another distance: the posterior mean ({exact.attention}) from the truth"
-            rows += [
-                _band(name, point.size, point.error, point.error_standard_error)
-                for point in exact.points
-                if point.error > IDENTITY
-            ]
+            if not each.is_the_posterior_mean:
+                bands += [(each.attention, at.size, at.gap, at.gap_standard_error) for at in each.points]
+                name = f"{each.attention}, exact"
+                bands += [(name, at.size, at.gap_exact, 0.0) for at in each.points if at.gap_exact is not None]
+        for each in [each for each in self.estimators if each.is_the_posterior_mean][:1]:
+            name = f"another distance: the posterior mean ({each.attention}) from the truth"
+            bands += [(name, at.size, at.error, at.error_standard_error) for at in each.points if at.error > IDENTITY]
+        rows: list[dict[str, Any]] = [  # a band on a logarithmic axis stays above 0
+            {"T": size, "distance": y, "low": max(y - 2 * error, y / 10), "high": y + 2 * error, "estimator": name}
+            for name, size, y, error in bands
+        ]
         return Figure(
             title=f"Attention and the posterior mean: {self.model}",
             subtitle="squared distance from the posterior mean, ± two standard errors; what equals it is not drawn",
@@ -138,30 +143,9 @@ class Inference(Result):
         )
 
 
-def _row(each: Estimator, point: Distances) -> tuple[str, ...]:
-    identical = each.is_the_posterior_mean
-    return (
-        each.attention,
-        f"{point.size:,}",
-        "0" if identical else f"{point.gap:.2e} ± {point.gap_standard_error:.0e}",
-        "0" if identical else _number(point.gap_exact),
-        f"{point.error:.2e} ± {point.error_standard_error:.0e}",
-        _number(point.error_exact),
-    )
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.2e}"
-
-
 def _slope(name: str, slope: Slope) -> str:
     exactly = "" if slope.exact is None else f", exactly T^{slope.exact:.2f}"
     return f"{name} like T^{slope.value:.2f} ({slope.low:.2f} to {slope.high:.2f}){exactly}"
-
-
-def _band(name: str, size: int, mean: float, error: float = 0.0) -> dict[str, Any]:
-    low = max(mean - 2 * error, mean / 10)  # a band on a logarithmic axis stays above 0
-    return {"T": size, "distance": mean, "low": low, "high": mean + 2 * error, "estimator": name}
 
 
 def infer(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -16,7 +17,6 @@ from keyhole.sweeps import Schedule as Schedule
 from keyhole.sweeps.laws import (
     LAWS,
     GrowthLaw,
-    LawVerdict,
     comparable,
     compare_laws,
     read_laws,
@@ -64,10 +64,16 @@ def learn(
         raise ArgumentError("A time limit is for fresh samples; limit a sweep over training sets by its budget.")
     plans = plan_sweeps(task, contexts, learner, schedule=schedule, settings=settings)
     growth_laws = read_laws(laws)
-    answers = []
+    answers, limit = [], execution.time_limit
     with Store(execution.folder) as runs:
+        make = partial(sweep, store=runs, execution=execution, watch=watch)
         for name, plan in plans.items():
-            answers.append(_answer(name, plan, runs, execution, growth_laws, watch))
+            if limit is None or not isinstance(plan.schedule, Online):
+                answers.append(answer_of(name, make(plan), growth_laws))
+            else:  # with few steps first
+                swept, attempts = sweep_by_steps(plan, make, seconds=limit, workers=execution.parallel)
+                answer = answer_of(name, swept, growth_laws)
+                answers.append(replace(answer, attempts=attempts, time_limit=limit, full_steps=plan.learner.steps))
     first, *others = answers
     return replace(first, beside=tuple(replace(other, ratios=_ratios(first, other)) for other in others))
 
@@ -130,9 +136,17 @@ def answer_of(by: str, swept: Sweep, growth_laws: Sequence[GrowthLaw]) -> Sample
     """Return the answer that a sweep comes to, by the name a person has for its learner."""
     plan, task, schedule = swept.plan, swept.plan.task, swept.plan.schedule
     floors = {context: task_floor(task, context, plan.quantile) for context in plan.contexts}
-    verdict = None
+    limits = [plan.learner.remark] if plan.learner.remark else []
+    verdict, slopes = None, []
     if comparable(swept.thresholds):
         verdict = compare_laws(swept.thresholds, laws=growth_laws, confidence=plan.confidence)
+    if isinstance(task, SparseTask):
+        if not plan.learner.bears_noise and (task.label_noise or task.feature_noise):
+            limits.append(f"warning: {plan.learner.name} does not bear noise, and this task has some")
+        for law in () if verdict is None or None in floors.values() else verdict.laws:
+            if law.name == "log":
+                slope = slope_beside_floor(law, task.parsed.sparsity, plan.confidence)
+                slopes.append(f"a + b ln T: {slope}.")
     return SampleComplexity(
         what=f"{task.name}{_circumstances(task)}",
         by=by,
@@ -148,9 +162,9 @@ def answer_of(by: str, swept: Sweep, growth_laws: Sequence[GrowthLaw]) -> Sample
         floors=tuple(Floor(context, floor) for context, floor in floors.items()),
         laws=() if verdict is None else verdict.laws,
         verdict=verdict,
-        remarks=() if verdict is None else (str(verdict), *_slope(verdict, plan, floors), *verdict.warnings),
+        remarks=() if verdict is None else (str(verdict), *slopes, *verdict.warnings),
         cells=swept.tallies,
-        limits=_limits(plan.learner, task),
+        limits=tuple(limits),
         other_versions=swept.other_versions,
         trivial_accuracy=trivial_accuracy(task),
         trivial_remedy=_trivial_remedy(task),
@@ -158,23 +172,6 @@ def answer_of(by: str, swept: Sweep, growth_laws: Sequence[GrowthLaw]) -> Sample
         sweep=swept,
         compared=tuple(law.name for law in growth_laws),
     )
-
-
-def _limits(learner: Learner, task: Task) -> tuple[str, ...]:
-    """Say what the learner assumes or departs from, and warn of noise that it does not bear."""
-    said = (learner.remark,) if learner.remark else ()
-    if isinstance(task, SparseTask) and not learner.bears_noise and (task.label_noise or task.feature_noise):
-        return (*said, f"warning: {learner.name} does not bear noise, and this task has some")
-    return said
-
-
-def _slope(verdict: LawVerdict, plan: SweepPlan, floors: Mapping[int, float | None]) -> list[str]:
-    """Set the slope of the logarithmic law beside the floor's, where there is one."""
-    if not isinstance(plan.task, SparseTask) or None in floors.values():
-        return []
-    sparsity = plan.task.parsed.sparsity
-    laws = (law for law in verdict.laws if law.name == "log")
-    return [f"a + b ln T: {slope_beside_floor(law, sparsity, plan.confidence)}." for law in laws]
 
 
 def _trivial_remedy(task: Task) -> str | None:
@@ -196,27 +193,9 @@ def _ratios(one: SampleComplexity, other: SampleComplexity) -> tuple[Ratio, ...]
                probability at least 1 − 2(1 − c).
     Proof      It does where both intervals hold; each fails with probability at most 1 − c.
     """
-    theirs = {threshold.context: threshold for threshold in other.thresholds}
-    rows = []
-    for mine in one.thresholds:
-        if (against := theirs.get(mine.context)) is not None:
-            parts = ((mine.m, against.m), (mine.low, against.high), (mine.high, against.low))
-            rows.append(Ratio(mine.context, *(None if a is None or not b else a / b for a, b in parts)))
-    return tuple(rows)
-
-
-def _answer(
-    by: str, plan: SweepPlan, runs: Store, execution: Execution, laws: Sequence[GrowthLaw], watch: Watch
-) -> SampleComplexity:
-    """Sweep, in a limit of time with few steps first, where fresh samples are learned from."""
-    limit = execution.time_limit
-    if limit is None or not isinstance(plan.schedule, Online):
-        return answer_of(by, sweep(plan, runs, execution, watch), laws)
-    swept, attempts = sweep_by_steps(
-        plan, lambda part: sweep(part, runs, execution, watch), seconds=limit, workers=execution.parallel
-    )
-    answer = answer_of(by, swept, laws)
-    return replace(answer, attempts=attempts, time_limit=limit, full_steps=plan.learner.steps)
+    pairs = [(a, b) for a in one.thresholds for b in other.thresholds if a.context == b.context]
+    parts = [(a.context, (a.m, b.m), (a.low, b.high), (a.high, b.low)) for a, b in pairs]
+    return tuple(Ratio(context, *(None if a is None or not b else a / b for a, b in ends)) for context, *ends in parts)
 
 
 def _read_task(function: str, inputs: Settings, preset: str, *, online: bool) -> SparseTask:

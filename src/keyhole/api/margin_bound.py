@@ -60,29 +60,27 @@ def margin_bound(
     Source     Textbook, with Theorems T and L.
     """
     spent = delta if spent is None else spent
-    bounds = [made for share in SHARES if (made := _at(profile, margins, share, delta, spent)) is not None]
-    return min(bounds, key=lambda made: made.error, default=None)
-
-
-def _at(profile: NormProfile, margins: np.ndarray, share: float, delta: float, spent: float) -> MarginBound | None:
-    """The promise at the margin that all but this share of the training inputs reach; None if that is not above 0."""
-    margin = float(np.quantile(margins, share))
-    if not margin > 0 or profile.path_inf is None or profile.normaliser != "softmax":
+    if profile.path_inf is None or profile.normaliser != "softmax":
         return None
-    norms = tabulated_profile(
-        path_inf=profile.path_inf / margin,
-        context=profile.tokens - profile.constant_tokens,
-        symbols=profile.symbols,
-        constant_tokens=profile.constant_tokens,
-        spread=profile.spread,
-        least_probability=profile.least_probability,
-        lipschitz=profile.activation_lipschitz,
-        odd_units=profile.odd_units,
-    )
-    try:
-        stated = layer_guarantee(norms, len(margins), delta=spent, loss=margin_loss(1.0), two_sided=False)
-    except AssumptionError:  # of numbers that no bound is computed from
-        return None
-    ramp = float(np.clip(1 - margins / margin, 0, 1).mean())
-    error, theorem = ramp + stated.value, stated.title
-    return MarginBound(margin, ramp, stated.value, error, theorem, delta, spent, len(margins))
+    bounds = []
+    for margin in (float(np.quantile(margins, share)) for share in SHARES):
+        if not margin > 0:
+            continue
+        norms = tabulated_profile(
+            path_inf=profile.path_inf / margin,
+            context=profile.tokens - profile.constant_tokens,
+            symbols=profile.symbols,
+            constant_tokens=profile.constant_tokens,
+            spread=profile.spread,
+            least_probability=profile.least_probability,
+            lipschitz=profile.activation_lipschitz,
+            odd_units=profile.odd_units,
+        )
+        try:
+            stated = layer_guarantee(norms, len(margins), delta=spent, loss=margin_loss(1.0), two_sided=False)
+        except AssumptionError:  # of numbers that no bound is computed from
+            continue
+        ramp = float(np.clip(1 - margins / margin, 0, 1).mean())
+        error = ramp + stated.value
+        bounds.append(MarginBound(margin, ramp, stated.value, error, stated.title, delta, spent, len(margins)))
+    return min(bounds, key=lambda bound: bound.error, default=None)

@@ -1,6 +1,5 @@
 """Norms: how small a path norm can represent a function, beside what the constructions have."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import permutations, product
 from typing import ClassVar, Literal, get_args
@@ -56,21 +55,14 @@ class Norms(Result):
         count = len(self.functions)
         show.line(f"Path norms P_∞. One head reaches the least of every layer with R = 0 in {self.closed} of {count}.")
         names = ("function", "built", "least", "bound", "layer", *(("sign",) if signs else ()), "veto")
-        show.table(
-            dict.fromkeys(names, "<"),
-            [
-                (
-                    shorten(row.function, 40),
-                    f"{_shown(row.built, at_most)} {row.construction or ''}".strip(),
-                    _shown(row.least, at_most),
-                    _shown(row.least_bound, at_least),
-                    _shown(row.any_bound, at_least),
-                    *((_shown(row.margin_bound, at_least),) if signs else ()),
-                    _shown(row.veto, at_most),
-                )
-                for row in self.functions
-            ],
-        )
+        rows = []
+        for row in self.functions:
+            below = (row.least_bound, row.any_bound, *((row.margin_bound,) if signs else ()))
+            built, least, veto = (None if n is None else at_most(n, 6) for n in (row.built, row.least, row.veto))
+            named = f"{built} {row.construction}" if built else None
+            bounds = (None if norm is None else at_least(norm, 6) for norm in below)
+            rows.append((shorten(row.function, 40), named, least, *bounds, veto))
+        show.table(dict.fromkeys(names, "<"), rows)
         if show.verbose:
             show.line(ABOUT)
             show.facts((name, COLUMNS[name]) for name in names[1:])
@@ -91,10 +83,6 @@ COLUMNS = {
     "sign": "the same, where the output needs only the right sign and a size of at least 1",
     "veto": "the veto, whose scores read the symbol (R > 0), so that the bounds do not apply to it",
 }
-
-
-def _shown(norm: float | None, side: Callable[[float, int], str]) -> str:
-    return "–" if norm is None else side(norm, 6)
 
 
 def norms(function: str | SparseFunction | None = None, *, output: str = "signs", seed: int = 0) -> Norms:
@@ -121,8 +109,8 @@ def classes(bits: int, *, negations: bool) -> list[SparseFunction]:
     >>> len(classes(3, negations=True)), len(classes(3, negations=False))
     (14, 22)
     """
-    seen: set[bytes] = set()
-    classes_seen = []
+    equivalent: set[bytes] = set()
+    functions = []
     patterns = (np.arange(1 << bits)[:, None] >> np.arange(bits)) & 1
     moves = [
         (patterns[:, list(order)] ^ np.array(flips)) @ (1 << np.arange(bits))
@@ -131,13 +119,11 @@ def classes(bits: int, *, negations: bool) -> list[SparseFunction]:
     ]
     for code in range(1 << (1 << bits)):
         table = ((code >> np.arange(1 << bits)) & 1).astype(bool)
-        if table.tobytes() in seen:
-            continue
-        seen |= {
-            (table[move] ^ turn).tobytes() for move in moves for turn in ((False, True) if negations else (False,))
-        }
-        classes_seen.append(from_table(tuple(range(bits)), table))
-    return sorted(classes_seen, key=lambda function: function.sparsity)
+        if table.tobytes() not in equivalent:
+            turns = (False, True) if negations else (False,)
+            equivalent |= {(table[move] ^ turn).tobytes() for move in moves for turn in turns}
+            functions.append(from_table(tuple(range(bits)), table))
+    return sorted(functions, key=lambda function: function.sparsity)
 
 
 def _row(function: SparseFunction, output: Output) -> FunctionNorms:

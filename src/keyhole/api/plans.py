@@ -1,7 +1,7 @@
 """A plan carried out: its sweeps run or replayed, their rows exported, each judged, the longest context predicted."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from keyhole.sweeps import Execution
 from keyhole.sweeps.laws import learners_figure, read_laws
 from keyhole.sweeps.plans import Plan, Prediction, export_rows, import_rows, predict_longest, read_plan
 from keyhole.sweeps.runs import Store
-from keyhole.sweeps.thresholds import Sweep, SweepPlan, replay, sweep
+from keyhole.sweeps.thresholds import Sweep, replay, sweep
 
 HERE = Execution()
 EXPORTED = 300.0  # seconds between exports of rows while a context is under way
@@ -85,20 +85,16 @@ class PlanResult(Result):
 
     def _say_predicted(self, name: str, show: Show) -> None:
         """Say how each law predicts the longest context of a sweep from the others."""
-        if found := self.predictions.get(name):
-            show.line(f"T = {found[0].context} held out, and predicted from the others:")
-            show.table(
-                {"law": "<", "predicted": ">", "90 % interval": "<", "off by, in standard errors": ">"},
-                [
-                    (
-                        each.formula,
-                        f"{each.predicted.value:.4g}",
-                        f"{each.predicted.low:.4g} to {each.predicted.high:.4g}",
-                        f"{each.off:+.1f}",
-                    )
-                    for each in found
-                ],
-            )
+        predictions = self.predictions.get(name, ())
+        rows = []
+        for each in predictions:
+            value = each.predicted
+            interval = f"{value.low:.4g} to {value.high:.4g}"
+            rows.append((each.formula, f"{value.value:.4g}", interval, f"{each.off:+.1f}"))
+        if rows:
+            show.line(f"T = {predictions[0].context} held out, and predicted from the others:")
+            heads = ("predicted", "90 % interval", "off by, in standard errors")
+            show.table({"law": "<", **dict.fromkeys(heads, ">")}, rows)
 
     def figure(self) -> Figure:
         """Draw m* against the context, a line for each sweep."""
@@ -163,19 +159,12 @@ def _carry_out(plan: Plan, store: Store, execution: Execution, rows: Path | None
         watch(progress)
 
     made = dict.fromkeys(plan.sweeps, 0)
-    for name, part in _parts(plan):
-        made[name] += sweep(part, store, execution, exporting).made
+    for context in plan.contexts:
+        for name, planned in plan.sweeps.items():  # one whose contexts share widths stays whole
+            whole = planned.schedule.shared
+            if context in planned.contexts and (not whole or context == min(planned.contexts)):
+                part = planned if whole else replace(planned, contexts=(context,))
+                made[name] += sweep(part, store, execution, exporting).made
     counts = export_rows(plan, store, rows)
     watch(Progress(0, None, f"{sum(counts.values()):,} rows are in {rows}", milestone=True))
     return {name: replace(replay(planned, store), made=made[name]) for name, planned in plan.sweeps.items()}
-
-
-def _parts(plan: Plan) -> Iterator[tuple[str, SweepPlan]]:
-    """The sweeps by single contexts, from the shortest to the longest; one whose contexts share widths stays whole."""
-    for context in plan.contexts:
-        for name, planned in plan.sweeps.items():
-            shared = planned.schedule.shared
-            if shared and context == min(planned.contexts):
-                yield name, planned
-            elif not shared and context in planned.contexts:
-                yield name, replace(planned, contexts=(context,))

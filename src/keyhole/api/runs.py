@@ -45,7 +45,13 @@ class Runs(Result):
         """A row per run with every setting of task and learner as a column: `pandas.DataFrame(runs.table())`."""
         with Store(self.store, create=False) as kept:
             configurations = kept.configurations([row.identity for row in self.runs])
-        return [asdict(row) | _asked(configurations[row.identity]) for row in self.runs]
+        rows = []
+        for row in self.runs:
+            settings = configurations[row.identity]
+            task = {name: value for name, value in settings["task"].items() if name in TASK_SETTINGS}
+            learner = {f"learner_{name}": value for name, value in settings["learner"].items() if name != "name"}
+            rows.append({**asdict(row), **task, "numerics": settings["numerics"], **learner})
+        return rows
 
     def to_csv(self) -> str:
         """A table that any program reads, with every setting of task and learner, which tell one run from another."""
@@ -83,13 +89,13 @@ class RunInFull(Result, RunSummary):
         facts = {"finished": self.created, "target": self.result.function, "steps": self.steps}
         facts |= {"seconds": f"{self.seconds:.2f}"}
         facts |= {"weights": self.weights or "not kept; they follow from the configuration"}
-        show.facts((name, str(value)) for name, value in facts.items())
+        show.facts(facts.items())
         if show.verbose:
-            told = {f"result {name}": f"{value:.6g}" for name, value in self.result.numbers.items()}
+            more: dict[str, object] = {f"result {name}": f"{value:.6g}" for name, value in self.result.numbers.items()}
             for part in ("task", "learner"):
-                told |= {f"{part} {name}": value for name, value in self.configuration[part].items()}
-            told |= {f"{name} version": value for name, value in self.versions.items()} | {"processor": self.cpu}
-            show.facts((name, str(value)) for name, value in told.items())
+                more |= {f"{part} {name}": value for name, value in self.configuration[part].items()}
+            versions = {f"{name} version": value for name, value in self.versions.items()}
+            show.facts({**more, **versions, "processor": self.cpu}.items())
 
     def figure(self) -> Figure:
         """Draw what was read on the way, against the steps: where a phase transition can be seen."""
@@ -120,11 +126,3 @@ def _row(run: RunSummary) -> tuple[str, ...]:
     size = "fresh" if run.samples is None else str(run.samples)
     accuracy = percent(run.accuracy)
     return run.identity[:10], run.task, run.learner, str(run.context), size, str(run.seed), outcome, accuracy
-
-
-def _asked(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the task and of the learner, a column each."""
-    task, learner = configuration["task"], configuration["learner"]
-    chosen = {name: task[name] for name in TASK_SETTINGS if name in task}  # a task of others has others
-    settings = {f"learner_{name}": value for name, value in learner.items() if name != "name"}
-    return {**chosen, "numerics": configuration["numerics"], **settings}
