@@ -88,7 +88,7 @@ def test_a_construction_touches_two_files(library):
     (library / "compiler" / "constructions" / "even.py").write_text(text, "utf8")
     registry = library / "compiler" / "constructions" / "registry.py"
     edit(registry, "    HeadPerPosition(),\n", "    HeadPerPosition(),\n    EvenAttention(),\n")
-    first = "from keyhole.compiler.constructions.codes import"
+    first = "from keyhole.compiler.constructions.additive import"
     edit(registry, first, f"from keyhole.compiler.constructions.even import EvenAttention\n{first}")
     words = ["compile", "x3 & ~x17", "--context", "64", "--construction", "even", "--out", "even.safetensors"]
     assert "even conjunction" in ask(library, *words)

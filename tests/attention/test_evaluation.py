@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import Identity
 from keyhole.attention.evaluation import (
     evaluate,
     evaluate_by_product,
@@ -20,6 +19,7 @@ from keyhole.attention.evaluation import (
     safe_width,
     score_range,
 )
+from keyhole.attention.layers import Identity
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tables import Tabulated, TabulatedHead
 from keyhole.attention.weights import ReadOut, Wiring

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import GELU, Identity, ReLU, TanhGELU
 from keyhole.attention.forward_pass import attend, forward, transform
-from keyhole.attention.layers import Affine, FeedForward, LayerNorm, project
+from keyhole.attention.layers import GELU, Affine, FeedForward, Identity, LayerNorm, ReLU, TanhGELU, project
 from keyhole.attention.normalisers import Linear, Sparsemax
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tokens import PairEmbedding

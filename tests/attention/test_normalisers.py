@@ -308,13 +308,6 @@ def test_no_scores_are_refused(normaliser, shape):
         normaliser(np.zeros(shape))
 
 
-@each
-def test_no_tokens_are_refused(normaliser):
-    """A constant for no scores does not exist."""
-    with pytest.raises(AssumptionError, match="weighs at least one score; got 0"):
-        normaliser.constant_at(0)
-
-
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan, math.inf])
 def test_temperatures_are_positive(temperature):
     """Zero, negative and undefined temperatures are refused."""

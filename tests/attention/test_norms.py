@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import GELU, Identity, ReLU
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward_pass import forward
-from keyhole.attention.layers import Affine, FeedForward, LayerNorm
+from keyhole.attention.layers import GELU, Affine, FeedForward, Identity, LayerNorm, ReLU
 from keyhole.attention.normalisers import Softmax, Sparsemax
-from keyhole.attention.norms import profile, table_profile
-from keyhole.attention.paths import units_of
+from keyhole.attention.norms import profile, table_profile, units_of
 from keyhole.attention.positions import SignCodes
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tables import tabulate

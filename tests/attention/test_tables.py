@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import ReLU
 from keyhole.attention.evaluation import evaluate, evaluate_by_product, evaluate_by_softmax, is_safe
 from keyhole.attention.forward_pass import forward
-from keyhole.attention.layers import Affine
+from keyhole.attention.layers import Affine, ReLU
 from keyhole.attention.normalisers import Entmax15, Hardmax, Linear, Sigmoid, Sparsemax, Uniform
 from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.tables import Tabulated, TabulatedHead, dense, tabulate, thinned

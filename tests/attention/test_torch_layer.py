@@ -5,10 +5,9 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from keyhole.attention.activations import GELU, ReLU
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward_pass import forward, transform
-from keyhole.attention.layers import Affine, FeedForward, LayerNorm
+from keyhole.attention.layers import GELU, Affine, FeedForward, LayerNorm, ReLU
 from keyhole.attention.norms import profile
 from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.score import FactoredScore

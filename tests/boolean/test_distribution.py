@@ -2,10 +2,9 @@
 
 import pytest
 
-from keyhole.boolean.distribution import UNIFORM, Bernoulli, balanced
 from keyhole.boolean.families import conjunction, disjunction, majority, parity
 from keyhole.boolean.function import constant, from_levels, literal
-from keyhole.boolean.influence import probability
+from keyhole.boolean.influence import UNIFORM, Bernoulli, balanced, probability
 from keyhole.errors import AssumptionError
 
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta
-from keyhole.boolean.fourier import fourier_weight
+from keyhole.boolean.fourier import fourier_weight, leap, leap_of_sets
 from keyhole.boolean.function import constant, from_levels, from_table
-from keyhole.boolean.leap_complexity import leap, leap_of_sets
 
 from helpers.oracles import character, leap_by_closure, leap_by_orderings, ones, support, table_from_number
 from helpers.strategies import countings, functions

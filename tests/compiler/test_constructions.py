@@ -7,8 +7,7 @@ from keyhole.attention import evaluate, forward
 from keyhole.attention.tokens import embed_tokens
 from keyhole.boolean.families import conjunction, majority, parity, random_junta, read_function
 from keyhole.compiler.assembly import to_model, to_tabulated
-from keyhole.compiler.constructions.additive import additive_plan
-from keyhole.compiler.constructions.codes import coded_plan
+from keyhole.compiler.constructions.additive import additive_plan, coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.per_position import head_per_position_plan
 from keyhole.compiler.proof import prove
@@ -113,7 +112,7 @@ def test_refuses_a_mass_that_is_none(mass):
 def test_refuses_codes_that_stay_coherent(monkeypatch):
     """Codes of two coordinates are never nearly orthogonal; after twenty draws that is said."""
     monkeypatch.setattr(
-        "keyhole.compiler.constructions.codes.CODE_FAILURE", 79.0
+        "keyhole.compiler.constructions.additive.CODE_FAILURE", 79.0
     )  # of 2sT = 80: hardly any width is asked for
     with pytest.raises(CompileError, match="20 draws of codes of width 1 were all more coherent than 1/6"):
         coded_plan(conjunction((0, 1)), 20, 0.5, "signs", 0)

@@ -12,7 +12,7 @@ from keyhole.attention.forward_pass import forward
 from keyhole.attention.tables import dense, tabulate
 from keyhole.boolean.families import read_function
 from keyhole.compiler.assembly import to_model, to_tabulated
-from keyhole.compiler.constructions.codes import coded_plan
+from keyhole.compiler.constructions.additive import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.plan import remove_unread
 from keyhole.compiler.distractors import Distractor, add_distractor

@@ -6,8 +6,14 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 import keyhole
 from keyhole.boolean.families import parity, read_function
-from keyhole.compiler.constructions.least import least_plan
-from keyhole.compiler.least_norm import MAX_BITS, _proved, least_norm, signs_of_patterns, unit_class
+from keyhole.compiler.constructions.least_norm import (
+    MAX_BITS,
+    _proved,
+    least_norm,
+    least_plan,
+    signs_of_patterns,
+    unit_class,
+)
 from keyhole.compiler.proof import prove
 from keyhole.errors import AssumptionError, CompileError
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from keyhole.attention import evaluate
 from keyhole.boolean.families import conjunction, majority, parity, random_junta, read_function
 from keyhole.compiler.assembly import to_tabulated
-from keyhole.compiler.constructions.additive import additive_plan
-from keyhole.compiler.constructions.codes import coded_plan
+from keyhole.compiler.constructions.additive import additive_plan, coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.per_position import head_per_position_plan
 from keyhole.compiler.proof import _step, prove

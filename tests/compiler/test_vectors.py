@@ -8,8 +8,7 @@ import pytest
 from keyhole.attention import evaluate, forward
 from keyhole.boolean.families import conjunction, parity
 from keyhole.compiler.assembly import to_model, to_tabulated
-from keyhole.compiler.constructions.additive import additive_plan
-from keyhole.compiler.constructions.codes import coded_plan
+from keyhole.compiler.constructions.additive import additive_plan, coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.norms import logit_range, named_norms, plan_profile
 

@@ -4,8 +4,7 @@ import numpy as np
 
 from keyhole.boolean.families import read_function
 from keyhole.boolean.function import SparseFunction, from_table
-from keyhole.compiler.constructions.additive import additive_plan
-from keyhole.compiler.constructions.codes import coded_plan
+from keyhole.compiler.constructions.additive import additive_plan, coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.per_position import head_per_position_plan
 from keyhole.compiler.constructions.veto import veto_plans

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from keyhole.attention.activations import GELU, ReLU
+from keyhole.attention.layers import GELU, ReLU
 from keyhole.attention.score import DenseScore
 from keyhole.attention.tokens import AdditiveEmbedding
 from keyhole.attention.weights import Model

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from keyhole.arrays import Float
-from keyhole.attention.activations import Activation, ReLU
-from keyhole.attention.layers import Affine, FeedForward
+from keyhole.attention.layers import Activation, Affine, FeedForward, ReLU
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tokens import Embedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from keyhole.attention.activations import ReLU
-from keyhole.attention.layers import Affine, FeedForward
+from keyhole.attention.layers import Affine, FeedForward, ReLU
 from keyhole.attention.tables import Tabulated, TabulatedHead
 from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta, read_function

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import GELU, ReLU
-from keyhole.attention.layers import Affine, FeedForward, LayerNorm
+from keyhole.attention.layers import GELU, Affine, FeedForward, LayerNorm, ReLU
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.positions import LearnedPositions, SignCodes
 from keyhole.attention.score import DenseScore, FactoredScore

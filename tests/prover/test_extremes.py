@@ -10,8 +10,7 @@ import pytest
 from flint import arb
 
 from keyhole.api.prove import Effort, prove
-from keyhole.attention.activations import ReLU
-from keyhole.attention.layers import Affine, FeedForward, LayerNorm
+from keyhole.attention.layers import Affine, FeedForward, LayerNorm, ReLU
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.score import DenseScore, FactoredScore

@@ -1,8 +1,3 @@
-from keyhole.attention.activations import GELU as GELU
-from keyhole.attention.activations import Activation as Activation
-from keyhole.attention.activations import Identity as Identity
-from keyhole.attention.activations import ReLU as ReLU
-from keyhole.attention.activations import TanhGELU as TanhGELU
 from keyhole.attention.evaluation import Evaluator as Evaluator
 from keyhole.attention.evaluation import evaluate as evaluate
 from keyhole.attention.evaluation import from_terms as from_terms
@@ -12,10 +7,15 @@ from keyhole.attention.evaluation import score_range as score_range
 from keyhole.attention.forward_pass import attend as attend
 from keyhole.attention.forward_pass import forward as forward
 from keyhole.attention.forward_pass import transform as transform
+from keyhole.attention.layers import GELU as GELU
+from keyhole.attention.layers import Activation as Activation
 from keyhole.attention.layers import Affine as Affine
 from keyhole.attention.layers import FeedForward as FeedForward
+from keyhole.attention.layers import Identity as Identity
 from keyhole.attention.layers import LayerNorm as LayerNorm
+from keyhole.attention.layers import ReLU as ReLU
 from keyhole.attention.layers import RMSNorm as RMSNorm
+from keyhole.attention.layers import TanhGELU as TanhGELU
 from keyhole.attention.normalisers import Entmax15 as Entmax15
 from keyhole.attention.normalisers import Linear as Linear
 from keyhole.attention.normalisers import Normaliser as Normaliser

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from array_api_compat import array_namespace
 
 from keyhole.attention.types import Mixture, Scores, require_positive
-from keyhole.errors import AssumptionError, ShapeError
+from keyhole.errors import ShapeError
 
 
 class Normaliser(ABC):
@@ -37,19 +37,13 @@ class Normaliser(ABC):
         """The ℓ∞→ℓ1 constant that serves every number of tokens, or None when there is none."""
         return None
 
-    def constant_at(self, tokens: int) -> float:
-        """The best ℓ∞→ℓ1 constant for this many scores."""
-        if tokens < 1:
-            raise AssumptionError(f"a normaliser weighs at least one score; got {tokens}")
-        return self.best(tokens)
-
     @abstractmethod
     def weigh(self, scores: Scores, xp: Any) -> Mixture:
         """The weights, computed in the namespace xp."""
 
     @abstractmethod
-    def best(self, tokens: int) -> float:
-        """The best constant for `tokens` ≥ 1 scores."""
+    def constant_at(self, tokens: int) -> float:
+        """The best ℓ∞→ℓ1 constant for `tokens` ≥ 1 scores."""
 
 
 def corner(total: float, inside: float) -> float:
@@ -91,7 +85,7 @@ class Softmax(Normaliser):
         mass = xp.exp((scores - xp.max(scores, axis=-1, keepdims=True)) / self.temperature)
         return mass / xp.sum(mass, axis=-1, keepdims=True)
 
-    def best(self, tokens: int) -> float:
+    def constant_at(self, tokens: int) -> float:
         """1/τ from two tokens on."""
         return 1 / self.temperature if tokens > 1 else 0.0
 
@@ -118,7 +112,7 @@ class Sparsemax(Normaliser):
         threshold = xp.max((xp.cumulative_sum(ordered, axis=-1) - 1) / count, axis=-1, keepdims=True)
         return _positive_part(height - threshold, xp)
 
-    def best(self, tokens: int) -> float:
+    def constant_at(self, tokens: int) -> float:
         """A full support cut into halves as even as can be."""
         return corner(float(tokens), float(tokens // 2))
 
@@ -162,7 +156,7 @@ class Entmax15(Normaliser):
         threshold = xp.max(xp.where(right, candidate, -1.0), axis=-1, keepdims=True)
         return _positive_part(height - threshold, xp) ** 2
 
-    def best(self, tokens: int) -> float:
+    def constant_at(self, tokens: int) -> float:
         """Two groups as even as can be, each of equal weights."""
         few, many = tokens // 2, tokens - tokens // 2
         return 4 / (few ** (-1 / 3) + many ** (-1 / 3)) ** 1.5 if few else 0.0
@@ -187,7 +181,7 @@ class Hardmax(Normaliser):
         attained = xp.astype(scores == xp.max(scores, axis=-1, keepdims=True), scores.dtype)
         return attained / xp.sum(attained, axis=-1, keepdims=True)
 
-    def best(self, tokens: int) -> float:
+    def constant_at(self, tokens: int) -> float:
         """Infinite from two tokens on."""
         return inf if tokens > 1 else 0.0
 
@@ -211,7 +205,7 @@ class Uniform(Normaliser):
         """Equal shares."""
         return xp.full_like(scores, 1 / scores.shape[-1])
 
-    def best(self, tokens: int) -> float:  # noqa: ARG002  (the same for every number of tokens)
+    def constant_at(self, tokens: int) -> float:  # noqa: ARG002  (the same for every number of tokens)
         """0: the scores are not read."""
         return 0.0
 
@@ -236,7 +230,7 @@ class Sigmoid(Normaliser):
         """exp(−log(1 + exp(−u))), which neither overflows nor loses small gates."""
         return xp.exp(-xp.logaddexp(xp.zeros_like(scores), -scores))
 
-    def best(self, tokens: int) -> float:
+    def constant_at(self, tokens: int) -> float:
         """A quarter for each token."""
         return tokens / 4
 
@@ -260,7 +254,7 @@ class Linear(Normaliser):
         """The scores."""
         return scores
 
-    def best(self, tokens: int) -> float:
+    def constant_at(self, tokens: int) -> float:
         """One for each token."""
         return float(tokens)
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from keyhole.attention.activations import Identity
-from keyhole.attention.layers import Affine
+from keyhole.attention.layers import Affine, Identity
 from keyhole.attention.normalisers import Normaliser, Softmax
 from keyhole.attention.types import Array, numbers_of, require_weights, side
 from keyhole.attention.weights import Model, ReadOut, Wiring

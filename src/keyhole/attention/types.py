@@ -75,10 +75,10 @@ def require_weights(**named: tuple[Any, tuple[int | str, ...]] | None) -> None:
     A letter among the sides stands for any length of at least one. The records of weights call this themselves, so that
     it holds in every use; what is neither array nor sequence (a placeholder of a tree transformation) is passed over.
     """
-    for name, asked in named.items():
-        if asked is None:
+    for name, question in named.items():
+        if question is None:
             continue
-        array, sides = asked
+        array, sides = question
         if isinstance(array, list | tuple):
             raise ShapeError(f"{name} is a {type(array).__name__}; make it an array of numpy, jax or torch")
         if not is_array_api_obj(array):

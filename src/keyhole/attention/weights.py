@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
-from keyhole.attention.activations import Identity
-from keyhole.attention.layers import Affine, FeedForward, LayerNorm, project
+from keyhole.attention.layers import Affine, FeedForward, Identity, LayerNorm, project
 from keyhole.attention.normalisers import Normaliser, Softmax
 from keyhole.attention.tokens import Embedding
 from keyhole.attention.types import Array, numbers_of, optional, require_weights

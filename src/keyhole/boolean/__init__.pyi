@@ -1,6 +1,3 @@
-from keyhole.boolean.distribution import UNIFORM as UNIFORM
-from keyhole.boolean.distribution import Bernoulli as Bernoulli
-from keyhole.boolean.distribution import balanced as balanced
 from keyhole.boolean.families import conjunction as conjunction
 from keyhole.boolean.families import disjunction as disjunction
 from keyhole.boolean.families import majority as majority
@@ -11,6 +8,7 @@ from keyhole.boolean.families import threshold as threshold
 from keyhole.boolean.formula import parse as parse
 from keyhole.boolean.fourier import degree as degree
 from keyhole.boolean.fourier import fourier_weight as fourier_weight
+from keyhole.boolean.fourier import leap as leap
 from keyhole.boolean.fourier import sign_spectrum as sign_spectrum
 from keyhole.boolean.fourier import spectrum as spectrum
 from keyhole.boolean.function import SparseFunction as SparseFunction
@@ -22,6 +20,9 @@ from keyhole.boolean.function import from_table as from_table
 from keyhole.boolean.function import move as move
 from keyhole.boolean.function import table_bits as table_bits
 from keyhole.boolean.function import table_digits as table_digits
+from keyhole.boolean.influence import UNIFORM as UNIFORM
+from keyhole.boolean.influence import Bernoulli as Bernoulli
+from keyhole.boolean.influence import balanced as balanced
 from keyhole.boolean.influence import influences as influences
 from keyhole.boolean.influence import largest_sensitivity as largest_sensitivity
 from keyhole.boolean.influence import probability as probability
@@ -30,7 +31,6 @@ from keyhole.boolean.junta import SymbolLaw as SymbolLaw
 from keyhole.boolean.junta import biased_bits as biased_bits
 from keyhole.boolean.junta import uniform_law as uniform_law
 from keyhole.boolean.junta import without_ignored as without_ignored
-from keyhole.boolean.leap_complexity import leap as leap
 from keyhole.boolean.rules import Levels as Levels
 from keyhole.boolean.rules import tabulate as tabulate
 from keyhole.boolean.shape import Threshold as Threshold

@@ -7,6 +7,8 @@ from keyhole.compiler.choice import choose as choose
 from keyhole.compiler.choice import path_inf as path_inf
 from keyhole.compiler.choice import product_law as product_law
 from keyhole.compiler.compiled import Compiled as Compiled
+from keyhole.compiler.constructions.least_norm import LeastNorm as LeastNorm
+from keyhole.compiler.constructions.least_norm import least_norm as least_norm
 from keyhole.compiler.distractors import Distractor as Distractor
 from keyhole.compiler.distractors import add_distractor as add_distractor
 from keyhole.compiler.export.lens import lens_config as lens_config
@@ -18,8 +20,6 @@ from keyhole.compiler.inspection import inspect as inspect
 from keyhole.compiler.inspection import load_checked as load_checked
 from keyhole.compiler.inspection import load_undamaged as load_undamaged
 from keyhole.compiler.inspection import require_dense as require_dense
-from keyhole.compiler.least_norm import LeastNorm as LeastNorm
-from keyhole.compiler.least_norm import least_norm as least_norm
 from keyhole.compiler.norms import plan_profile as plan_profile
 from keyhole.compiler.proof import Proof as Proof
 from keyhole.compiler.proof import prove as prove

@@ -51,14 +51,14 @@ class Compiled:
                 "the distance to the threshold: double precision does not carry its weights. Use fewer positions, or "
                 "another construction."
             )
-        made = cls(plan, proof, choice.construction, choice.why)
-        unknown = sorted(made.theorem.keys() - set(made.norms))
+        compiled = cls(plan, proof, choice.construction, choice.why)
+        unknown = sorted(compiled.theorem.keys() - set(compiled.norms))
         if unknown:
             raise CompileError(
                 f"The construction {choice.construction.name!r} states a norm {unknown[0]!r}; the norms are "
-                f"{', '.join(made.norms)}."
+                f"{', '.join(compiled.norms)}."
             )
-        return made
+        return compiled
 
     @property
     def function(self) -> str:
@@ -189,9 +189,9 @@ class Compiled:
         return to_tabulated(self.plan)
 
     def __repr__(self) -> str:
-        shown = self.function
-        shown = shown if len(shown) <= 60 else f"a function of {len(self.positions)} positions"
+        text = self.function
+        text = text if len(text) <= 60 else f"a function of {len(self.positions)} positions"
         return (
-            f"Compiled({shown!r}, context={self.context}, {self.construction}, {self.width} units, "
+            f"Compiled({text!r}, context={self.context}, {self.construction}, {self.width} units, "
             f"margin {at_least(self.margin, 6)} on all {self.inputs_covered} inputs)"
         )

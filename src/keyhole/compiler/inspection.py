@@ -64,7 +64,7 @@ class _Evidence:
 
     def compare(self, *names: str) -> None:
         """Compare these entries of the two descriptions."""
-        shown, stated = ({name: each[name] for name in names if name in each} for each in (self.shown, self.stated))
+        shown, stated = ({name: d[name] for name in names if name in d} for d in (self.shown, self.stated))
         _compare(shown, stated)
 
 
@@ -195,8 +195,8 @@ def _dense(evidence: _Evidence) -> str:
     fresh = dense_matrices(plan)
     for name in sorted(tensors.keys() ^ (fresh.keys() | tables(plan).keys())):
         raise CheckpointError(f"{name} {'does not belong here' if name in tensors else 'is missing'}")
-    for name, made in sorted(fresh.items()):
-        _compare_arrays(made, tensors[name], name, 0.0 if plan.layout.orthogonal else SAME * (1 + np.abs(made)))
+    for name, derived in sorted(fresh.items()):
+        _compare_arrays(derived, tensors[name], name, 0.0 if plan.layout.orthogonal else SAME * (1 + np.abs(derived)))
     return f"{len(fresh)} follow from the tables" if fresh else "the file has none, as they would be too large"
 
 
@@ -210,43 +210,43 @@ CHECKS: Mapping[str, Callable[[_Evidence], str]] = {
 }
 
 
-def _compare_arrays(made: np.ndarray, stated: np.ndarray, name: str, slack: np.ndarray | float) -> None:
+def _compare_arrays(derived: np.ndarray, stated: np.ndarray, name: str, slack: np.ndarray | float) -> None:
     """Fail at the first entry that is off by more than the slack."""
-    if stated.shape != made.shape:
-        raise CheckpointError(f"{name} has shape {stated.shape}, and {made.shape} follows from the rest of the file")
-    off = ~(np.abs(stated - made) <= slack)
+    if stated.shape != derived.shape:
+        raise CheckpointError(f"{name} has shape {stated.shape}, and {derived.shape} follows from the rest of the file")
+    off = ~(np.abs(stated - derived) <= slack)
     if off.any():
         at = tuple(int(i) for i in np.argwhere(off)[0])
         entry = f"{name}{list(at) if at else ''}"
-        raise CheckpointError(f"{entry} is {stated[at]:.17g}, and {made[at]:.17g} follows from the rest of the file")
+        raise CheckpointError(f"{entry} is {stated[at]:.17g}, and {derived[at]:.17g} follows from the rest of the file")
 
 
-def _compare(made: Any, stated: Any, name: str = "", slack: float = SAME) -> None:
+def _compare(derived: Any, stated: Any, name: str = "", slack: float = SAME) -> None:
     """Fail where two JSON values differ: words exactly, numbers up to the slack, proved ones on their safe side."""
-    if isinstance(made, dict) and isinstance(stated, dict):
-        for key in sorted(made.keys() | stated.keys()):
+    if isinstance(derived, dict) and isinstance(stated, dict):
+        for key in sorted(derived.keys() | stated.keys()):
             path = f"{name}.{key}" if name else key
-            if key not in stated or key not in made:
+            if key not in stated or key not in derived:
                 raise CheckpointError(f"{path} {'does not belong here' if key in stated else 'is missing'}")
-            _compare(made[key], stated[key], path, slack)
+            _compare(derived[key], stated[key], path, slack)
         return
-    if isinstance(made, list) and isinstance(stated, list) and len(made) == len(stated):
-        for one, other in zip(made, stated, strict=True):
+    if isinstance(derived, list) and isinstance(stated, list) and len(derived) == len(stated):
+        for one, other in zip(derived, stated, strict=True):
             _compare(one, other, name, slack)
         return
-    if isinstance(made, float) and isinstance(stated, float):
-        close = abs(made - stated) <= slack * max(1.0, abs(made))  # NaN is close to nothing
+    if isinstance(derived, float) and isinstance(stated, float):
+        close = abs(derived - stated) <= slack * max(1.0, abs(derived))  # NaN is close to nothing
         entry = name.rpartition(".")[2]
         # the bound of rounding contains 1e-9 of itself for its own rounding, so a little less holds too
-        least = made * (1 - SAME) if entry == "bound" else made
-        if close and (entry not in BELOW or stated <= made) and (entry not in ABOVE or stated >= least):
+        least = derived * (1 - SAME) if entry == "bound" else derived
+        if close and (entry not in BELOW or stated <= derived) and (entry not in ABOVE or stated >= least):
             return
         hint = "; on another processor its last digits may differ, so compile it again here" if close else ""
-    elif type(made) is type(stated) and made == stated:
+    elif type(derived) is type(stated) and derived == stated:
         return
     else:
         hint = ""
-    raise CheckpointError(f"{name} is stated {_short(stated)}, and the file's own numbers give {_short(made)}{hint}")
+    raise CheckpointError(f"{name} is stated {_short(stated)}, and the file's own numbers give {_short(derived)}{hint}")
 
 
 def _short(value: Any) -> str:

@@ -62,8 +62,8 @@ def _head_norms(plan: Plan, head: HeadPlan) -> HeadNorms:
     q, rest = plan.layout.key_entries(plan.function.positions, head), np.ravel(head.rest_logits)
     size, absolute = float(np.linalg.norm(q)), float(np.abs(q).sum())
     if plan.layout.orthogonal and rest.any():  # of codes: what other positions get follows from q
-        each = 1 if isinstance(head.rest_logits, np.ndarray) else _others(plan)
-        count = each * (2 if plan.layout.names_position else 1)
+        copies = 1 if isinstance(head.rest_logits, np.ndarray) else _others(plan)
+        count = copies * (2 if plan.layout.names_position else 1)
         size = hypot(size, sqrt(count) * float(np.linalg.norm(rest)))
         absolute += count * float(np.abs(rest).sum())
     score = MatrixNorms(plan.dimension, plan.dimension, size, size, size, absolute, absolute)
@@ -76,7 +76,7 @@ def _head_norms(plan: Plan, head: HeadPlan) -> HeadNorms:
 
 
 def _rows_by_length(plan: Plan, head: HeadPlan) -> np.ndarray:
-    """Few rows that give W_V's spectral norm and the length of each of its columns.
+    """Few rows that give W_V's spectral norm and the length of copies of its columns.
 
     Statement  n copies of a row r can be replaced by one row √n r.
     Proof      Both add n r rᵀ to W_VᵀW_V, which decides those norms.

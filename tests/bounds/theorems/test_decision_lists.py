@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from keyhole.apps.ledger.generalization import complexity
 from keyhole.attention import ReadOut, Tabulated, TabulatedHead, Wiring, evaluate
-from keyhole.attention.activations import GELU
+from keyhole.attention.layers import GELU
 from keyhole.bounds import LISTS, PRODUCT_LISTS, TABULATED, guarantee, pair_construction
 from keyhole.bounds.theorems.decision_lists import (
     absence,

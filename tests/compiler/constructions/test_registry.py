@@ -12,8 +12,7 @@ from keyhole.attention import profile
 from keyhole.boolean.families import conjunction
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions import registry
-from keyhole.compiler.constructions.additive import AdditiveConstruction, PositionLayout
-from keyhole.compiler.constructions.codes import CodeConstruction, CodeLayout
+from keyhole.compiler.constructions.additive import AdditiveConstruction, CodeConstruction, CodeLayout, PositionLayout
 from keyhole.compiler.constructions.pairs import PairConstruction, PairLayout
 from keyhole.compiler.constructions.plan import Construction, HeadPlan, Plan, TheoremNorm
 from keyhole.compiler.constructions.registry import construction_of, register_construction, registered_constructions

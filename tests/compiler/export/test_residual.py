@@ -111,7 +111,7 @@ def test_stream_holds_what_its_names_say():
     bits = all_inputs(CONTEXT)
     rows = embed_tokens(model.embedding, bits)
     joined = tuple(attend(head, rows, rows) for head in model.blocks[0].heads)
-    middle = model.blocks[0].wiring.gather(rows, joined)[:, -1]
+    middle = replace(model.blocks[0].wiring, feedforward=None).finish(rows, joined)[:, -1]
     for place in (1, 4):
         for symbol in (0, 1):
             held = middle[:, block.directions.index(f"head 0: attention on x{place}={symbol}")]

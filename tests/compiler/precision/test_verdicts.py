@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.boolean.families import conjunction, majority, parity, random_junta
-from keyhole.compiler.constructions.additive import additive_plan
-from keyhole.compiler.constructions.codes import coded_plan
+from keyhole.compiler.constructions.additive import additive_plan, coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.precision.rounding import (
     BFLOAT16,

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import GELU, Activation, Identity, ReLU
 from keyhole.attention.evaluation import evaluate
-from keyhole.attention.layers import LayerNorm
+from keyhole.attention.layers import GELU, Activation, Identity, LayerNorm, ReLU
 from keyhole.errors import AssumptionError
 from keyhole.prover.proof.after_attention import tail_of, trace
 from keyhole.prover.proof.tables import outputs, sequence_of, tables_of

@@ -9,7 +9,7 @@ from flint import arb, arb_series, ctx
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import GELU, Activation, Identity, ReLU, TanhGELU
+from keyhole.attention.layers import GELU, Activation, Identity, ReLU, TanhGELU
 from keyhole.errors import AssumptionError
 from keyhole.prover.proof.curves import (
     EDGE,

@@ -80,12 +80,6 @@ class PairLayout(Layout):
         """A direction for every token."""
         return self.vocabulary()
 
-    def symbol_columns(self) -> np.ndarray:
-        """Every second coordinate."""
-        columns = np.zeros((self.dimension, 2))
-        columns[0:-1:2, 0] = columns[1:-1:2, 1] = 1.0
-        return columns
-
 
 class PairConstruction(Construction):
     """Construction A: one head that reads pairs of position and symbol; exact for every γ."""

@@ -101,10 +101,6 @@ class Layout(ABC):
     def directions(self) -> list[str]:
         """The name of every coordinate."""
 
-    @abstractmethod
-    def symbol_columns(self) -> Float[np.ndarray, "d 2"]:
-        """Column b is 1 on the coordinates that say "this token shows b", wherever it stands."""
-
 
 @dataclass(frozen=True, eq=False)
 class HeadPlan:

@@ -1,8 +1,7 @@
 """Constructions by name: the library's, and those that a user registers."""
 
-from keyhole.compiler.constructions.additive import AdditiveConstruction
-from keyhole.compiler.constructions.codes import CodeConstruction
-from keyhole.compiler.constructions.least import LeastNormConstruction
+from keyhole.compiler.constructions.additive import AdditiveConstruction, CodeConstruction
+from keyhole.compiler.constructions.least_norm import LeastNormConstruction
 from keyhole.compiler.constructions.pairs import PairConstruction
 from keyhole.compiler.constructions.per_position import HeadPerPosition
 from keyhole.compiler.constructions.plan import Construction, target_of

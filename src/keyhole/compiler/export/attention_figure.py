@@ -49,7 +49,7 @@ def attention_figure(plan: Plan) -> Figure:
         for j, token in enumerate(names)
     )
     formula = str(plan.function)
-    shown = formula if len(formula) <= 40 else f"a function of {plan.function.sparsity} bits"
+    title = formula if len(formula) <= 40 else f"a function of {plan.function.sparsity} bits"
     several = len(drawn) > 1
     return Figure(
         "Attention of [CLS]",
@@ -58,7 +58,7 @@ def attention_figure(plan: Plan) -> Figure:
         Axis("token", "token", "category"),
         y if several else Axis("attention", "attention"),
         Axis("attention", "attention") if several else None,
-        subtitle=f"{shown}, T = {plan.context}, construction {plan.construction}; {note}",
+        subtitle=f"{title}, T = {plan.context}, construction {plan.construction}; {note}",
     )
 
 

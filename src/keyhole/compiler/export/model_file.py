@@ -35,8 +35,8 @@ def save_model(compiled: Compiled, path: Path) -> Path:
 def description_of(compiled: Compiled) -> dict[str, Any]:
     """Return the description of a file: all that can be made again from its arrays, so not why the plan was chosen."""
     plan = compiled.plan
-    shown = {name: value for name, value in record_of(compiled).items() if name not in {"why", "rounding_assumes"}}
-    return shown | {"units": plan.units, "dense": dense_size(plan) <= DENSE_BYTES}
+    entries = {name: value for name, value in record_of(compiled).items() if name not in {"why", "rounding_assumes"}}
+    return entries | {"units": plan.units, "dense": dense_size(plan) <= DENSE_BYTES}
 
 
 def tables(plan: Plan) -> dict[str, np.ndarray]:

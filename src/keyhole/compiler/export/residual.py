@@ -108,7 +108,12 @@ def _gather(
     own = head.own_values
     if not own.any() and np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)):
         names = [f"{name}: attention on zeros", f"{name}: attention on ones"]
-        return names, plan.layout.symbol_columns(), head.rest_values
+        symbols = np.zeros((plan.dimension, 2))  # a column is 1 on the coordinates that say "this token shows b"
+        if plan.layout.names_position:
+            symbols[0:-1:2, 0] = symbols[1:-1:2, 1] = 1.0
+        else:
+            symbols[-3:-1] = np.eye(2)
+        return names, symbols, head.rest_values
     shared = np.array_equal(head.rest_values[0], head.rest_values[1])
     if not shared or not plan.layout.names_position:
         raise CompileError(

@@ -4,18 +4,23 @@ Where scores ignore symbols (R = 0) a unit of a ReLU layer sees, on the relevant
 and |c| + Σ|e_i| at most its share of P_∞. So the least P_∞ is a linear programme over such units, solved by column
 generation. A solution of its dual is a lower bound once no unit of the class is worth more than its price. The class
 has finitely many units that need to be priced, and all of them are.
+
+The construction has the head of Construction A, with equal attention on the relevant positions, and these units.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, permutations, product
-from math import lcm
-from typing import Any, Literal
+from math import lcm, log
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from keyhole.arrays import Float, Int
+from keyhole.boolean import SparseFunction
+from keyhole.compiler.constructions.pairs import PairLayout
+from keyhole.compiler.constructions.plan import Construction, HeadPlan, Layout, Output, Plan, TheoremNorm, check_leak
 from keyhole.errors import CompileError
 
 MAX_BITS = 4  # relevant positions: 33,649 systems of five equations; five bits need 3.8 million of six
@@ -61,8 +66,8 @@ def least_norm(truths: np.ndarray, attention: Attention = "equal", demand: Deman
                `unit_class`. Where a margin is asked, y f ≥ 0 and ⟨y, f⟩ ≤ ⟨y, output⟩.
     Source     Ours; linear programming by HiGHS, the bound itself in exact fractions.
 
-    >>> found = least_norm(np.array([0, 1, 1, 0], dtype=bool))
-    >>> round(found.norm, 9), round(found.lower, 9)
+    >>> least = least_norm(np.array([0, 1, 1, 0], dtype=bool))
+    >>> round(least.norm, 9), round(least.lower, 9)
     (4.0, 4.0)
     """
     sparsity = len(truths).bit_length() - 1
@@ -172,12 +177,12 @@ def _solve(columns: np.ndarray, target: np.ndarray, demand: Demand) -> tuple[np.
     from scipy.optimize import linprog  # noqa: PLC0415  (slow to import)
 
     both = np.concatenate([columns, -columns]).T
-    asked: dict[str, Any] = (
+    constraints: dict[str, Any] = (
         {"A_ub": -target[:, None] * both, "b_ub": -np.ones(len(target))}
         if demand == "margin"
         else {"A_eq": both, "b_eq": target}
     )
-    solution = linprog(np.ones(both.shape[1]), **asked, method="highs")
+    solution = linprog(np.ones(both.shape[1]), **constraints, method="highs")
     if solution.status != 0:
         raise CompileError(f"The linear programme of the least path norm was not solved: {solution.message}")
     dual = -target * solution.ineqlin.marginals if demand == "margin" else solution.eqlin.marginals
@@ -204,3 +209,64 @@ def _proved(known: UnitClass, target: np.ndarray, dual: np.ndarray, demand: Dema
             rounded = float(bound)
             best = max(best, rounded if Fraction(rounded) <= bound else float(np.nextafter(rounded, 0.0)))
     return best
+
+
+class LeastNormConstruction(Construction):
+    """The smallest P_∞ of one head with equal attention; taken only by name, as a programme is solved for it."""
+
+    name = "least"
+    targets = ("L1",)
+    layout: ClassVar[type[Layout]] = PairLayout
+    rebuild_slack: ClassVar[float] = 1e-9  # the weights are solved for
+
+    def plans(self, function: SparseFunction, context: int, leak: float, output: Output, seed: int = 0) -> list[Plan]:
+        """One plan, of a function of few positions."""
+        return [least_plan(function, context, leak, output)]
+
+    def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
+        """P_∞ is at most the optimum of the programme over 1 − γ.
+
+        Source     Ours: `least_norm`.
+        """
+        optimum = least_norm(plan.function.table, "equal", plan.output)
+        return {"path_inf": TheoremNorm("≤", optimum.norm / (1 - plan.parameters["gamma"]))}
+
+
+def least_plan(function: SparseFunction, context: int, gamma: float, output: Output) -> Plan:
+    """The head of Construction A with the units of least norm.
+
+    Statement  A unit c + Σ e_i χ_i with |e_i| ≤ 1/s and |c| + Σ|e_i| ≤ 1 is read from values of size at most 1 by equal
+               attention (1−γ)/s, up to the factor 1 − γ.
+    Proof      The value at position i is m_i + s e_i χ_i, with m_i = (1 − s|e_i|) c/(1 − Σ|e|): then Σ m_i = s c, and
+               |m_i| ≤ 1 − s|e_i|.
+    """
+    check_leak(gamma)
+    s = function.sparsity
+    if s > MAX_BITS:
+        raise CompileError(
+            f"The least path norm was asked for a function of {s} positions; it is computed for at most {MAX_BITS}. "
+            "Use fewer, or another construction."
+        )
+    optimum = least_norm(function.table, "equal", output)
+    beta = log((context + 1 - s) * (1 - gamma) / (s * gamma))
+    tilt = s * optimum.units[:, 1:].T  # (s, k)
+    room = 1 - np.abs(tilt)
+    spare = room.sum(axis=0)
+    middle = room * np.where(spare > 0, s * optimum.units[:, 0] / np.where(spare > 0, spare, 1.0), 0.0)
+    head = HeadPlan(
+        focus=np.full(s, beta),
+        values=np.stack([middle - tilt, middle + tilt], axis=1),
+        rest_logits=0.0,
+        rest_values=np.zeros((2, len(optimum.weights))),
+    )
+    names = tuple(" ".join(f"{number:+.6g}" for number in unit) for unit in optimum.units.tolist())
+    return Plan(
+        function=function,
+        layout=PairLayout(context),
+        output=output,
+        construction="L1",
+        heads=(head,),
+        readout=optimum.weights / (1 - gamma),
+        units=names,
+        parameters={"beta": beta, "attention": (1 - gamma) / s, "gamma": gamma},
+    )
