@@ -13,7 +13,6 @@ from keyhole.bounds.finite.identification import (
     rival_spectrum,
     smallest_samples,
 )
-from keyhole.errors import AssumptionError
 
 AND_2, LITERAL, PARITY_2, CONSTANT = (0, 0, 0, 1), (0, 1), (0, 1, 1, 0), (0,)
 AND_3, PARITY_3 = (0, 0, 0, 0, 0, 0, 0, 1), (0, 1, 1, 0, 1, 0, 0, 1)
@@ -35,15 +34,13 @@ def admissible(T, s):
     return list(found.values())  # smaller sets come first, so the positions are the essential ones
 
 
-@pytest.mark.parametrize("bias", [0.5, 0.7])
 @pytest.mark.parametrize("witnessed", [False, True])
 @pytest.mark.parametrize("table", [CONSTANT, LITERAL, AND_2, PARITY_2, (1, 0, 1, 1)])
-def test_the_spectrum_by_brute_force(table, witnessed, bias):
+def test_the_spectrum_by_brute_force(table, witnessed):
     """T = 5, s = 2: every admissible function enumerated, its distance and its cells looked up."""
     T, s, inputs = 5, 2, cube(5)
     n = len(table).bit_length() - 1
     target = np.array(table)[(inputs[:, :n] << np.arange(n)).sum(1)]
-    mass = np.where(inputs == 1, bias, 1 - bias).prod(1)
     counts = {}
     for values, chosen in admissible(T, s):
         if (values == target).all():
@@ -52,9 +49,9 @@ def test_the_spectrum_by_brute_force(table, witnessed, bias):
             cells = (inputs[:, chosen] << np.arange(len(chosen))).sum(1)
             if len(set(cells[values == target])) < 2 ** len(chosen):
                 continue  # some cell of this rival never agrees with the target
-        distance = round(float(mass @ (values != target)), 9)
+        distance = float((values != target).mean())
         counts[distance] = counts.get(distance, 0) + 1
-    found = {round(r.distance, 9): r.functions for r in rival_spectrum(table, T, s, bias=bias, witnessed=witnessed)}
+    found = {r.distance: r.functions for r in rival_spectrum(table, T, s, witnessed=witnessed)}
     assert found == counts
 
 
@@ -119,13 +116,3 @@ def test_many_variables_use_the_crude_size():
     exact = smallest_samples(rival_spectrum((0,) * 15 + (1,), 100, 4, witnessed=True), 0.01)
     functions = sum(comb(100, j) * 2**2**j for j in range(5))
     assert exact < crude == ceil(log(functions / 0.01) / -log(15 / 16))
-
-
-def test_refusals():
-    """A table of the wrong length, a target outside the class, a bias outside its range."""
-    with pytest.raises(AssumptionError, match="2\\^n entries"):
-        rival_spectrum((0, 1, 1), 8, 2)
-    with pytest.raises(AssumptionError, match="target of 2 variables"):
-        rival_spectrum(AND_2, 8, 1)
-    with pytest.raises(AssumptionError, match="between 0 and 1"):
-        rival_spectrum(AND_2, 8, 2, bias=1.0)

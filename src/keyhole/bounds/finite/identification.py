@@ -1,58 +1,36 @@
 """Exact identification: how many samples leave no rival, given how many rivals there are at each distance.
 
-The admissible functions are the juntas on at most s of T independent bits. A certificate is issued for a
+The admissible functions are the juntas on at most s of T uniform bits. A certificate is issued for a
 function that fits all samples and each of whose cells was seen; it is wrong if that function is a rival.
 """
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from math import ceil, comb, exp, log, log1p
 from typing import NamedTuple
 
 from keyhole.bounds.finite.occam import junta_nats
 from keyhole.bounds.validate import Real, failure, subset_size
-from keyhole.errors import AssumptionError
 
 Table = tuple[int, ...]  # 2^n entries 0 or 1; the first variable is the least significant bit
 Counts = dict[float, int]  # how many functions disagree with the target with this probability
 
 EXACT_UP_TO = 3  # every target of so many variables is tried; beyond, only the crude size is given
-DIGITS = 12  # distances are sums of at most 2^6 products of biases: equal ones agree to this many digits
-
-
-class Law(NamedTuple):
-    """How bits are drawn, and whether a rival must have all its cells witnessed."""
-
-    bias: float
-    witnessed: bool
 
 
 class Rivals(NamedTuple):
-    """So many functions disagree with the target with this probability."""
+    """So many functions disagree with the target with this probability, a multiple of a power of ½."""
 
     distance: float
     functions: int
-
-
-def check_table(table: Table) -> int:
-    """The number of variables of a table."""
-    variables = len(table).bit_length() - 1
-    if len(table) != 2**variables or set(table) - {0, 1}:
-        raise AssumptionError(f"A table has 2^n entries, each 0 or 1; got {len(table)} of {sorted(set(table))}.")
-    return variables
-
-
-def _chance(assignment: int, variables: int, bias: float) -> float:
-    ones = assignment.bit_count()
-    return bias**ones * (1 - bias) ** (variables - ones)
 
 
 def _shared(assignment: int, positions: tuple[int, ...]) -> int:
     return sum(((assignment >> position) & 1) << i for i, position in enumerate(positions))
 
 
-def _any(table: Table, shared: tuple[int, ...], fresh: int, cells_of: tuple[int, ...], law: Law) -> Counts:
+def _any(table: Table, shared: tuple[int, ...], fresh: int, cells_of: tuple[int, ...], *, witnessed: bool) -> Counts:
     """Functions of the shared variables and of `fresh` others, by distance from the target.
 
     A function answers 0 or 1 in each of its cells, and disagrees with the target on the mass of the other
@@ -60,51 +38,42 @@ def _any(table: Table, shared: tuple[int, ...], fresh: int, cells_of: tuple[int,
     agree with the target somewhere in every cell of the variables `cells_of`, or no sample it fits could
     have visited that cell.
     """
-    variables = check_table(table)
     masses = [[0.0, 0.0] for _ in range(2 ** len(cells_of))]
     for assignment, answer in enumerate(table):
-        masses[_shared(assignment, cells_of)][answer] += _chance(assignment, variables, law.bias)
+        masses[_shared(assignment, cells_of)][answer] += 1 / len(table)
     within = tuple(cells_of.index(position) for position in shared)
     counts: Counts = {0.0: 1}
     for cell in range(2 ** len(shared)):
         parts = [mass for finer, mass in enumerate(masses) if _shared(finer, within) == cell]
-        for other in range(2**fresh):
+        answers = [answer for answer in (0, 1) if not witnessed or all(part[answer] > 0 for part in parts)]
+        costs = [sum(part[1 - answer] for part in parts) / 2**fresh for answer in answers]
+        for _ in range(2**fresh):
             grown: Counts = {}
-            for answer in (0, 1):
-                if law.witnessed and any(part[answer] == 0 for part in parts):
-                    continue
-                cost = _chance(other, fresh, law.bias) * sum(part[1 - answer] for part in parts)
-                for distance, functions in counts.items():
-                    key = round(distance + cost, DIGITS)
-                    grown[key] = grown.get(key, 0) + functions
+            for cost, (distance, functions) in product(costs, counts.items()):
+                grown[distance + cost] = grown.get(distance + cost, 0) + functions
             counts = grown
     return counts
 
 
 @lru_cache(maxsize=4096)
 def _essential(
-    table: Table, shared: tuple[int, ...], fresh: int, cells_of: tuple[int, ...], law: Law
+    table: Table, shared: tuple[int, ...], fresh: int, cells_of: tuple[int, ...], *, witnessed: bool
 ) -> tuple[tuple[float, int], ...]:
     """As `_any`, but only functions that depend on each of their variables: the others are taken away."""
-    counts = _any(table, shared, fresh, cells_of, law)
+    counts = _any(table, shared, fresh, cells_of, witnessed=witnessed)
     for kept in range(len(shared) + 1):
         for fewer in combinations(shared, kept):
-            for some in range(fresh + 1):
-                if (kept, some) == (len(shared), fresh):
-                    continue
-                for distance, functions in _essential(table, fewer, some, cells_of, law):
+            for some in range(fresh + (kept < len(shared))):
+                for distance, functions in _essential(table, fewer, some, cells_of, witnessed=witnessed):
                     counts[distance] = counts.get(distance, 0) - comb(fresh, some) * functions
     return tuple((distance, functions) for distance, functions in counts.items() if functions)
 
 
-def rival_spectrum(
-    table: Table, context: int, sparsity: int, *, bias: float = 0.5, witnessed: bool = False
-) -> tuple[Rivals, ...]:
+def rival_spectrum(table: Table, context: int, sparsity: int, *, witnessed: bool = False) -> tuple[Rivals, ...]:
     """How many admissible functions lie at each distance from a target, the target itself left out.
 
-    Statement  Of the juntas on ≤ s of T independent bits with P(1) = `bias`, so many disagree with the target
-               with each probability. With `witnessed`, only those that could fit a sample that visits
-               every one of their cells.
+    Statement  Of the juntas on ≤ s of T uniform bits, so many disagree with the target with each probability.
+               With `witnessed`, only those that could fit a sample that visits every one of their cells.
     Proof      A junta that depends on exactly the variables K of the target and q fresh ones is a choice of
                answer per cell, its distance the sum of what each choice costs; inclusion and exclusion
                removes those that depend on fewer. There are C(T − n, q) choices of the fresh ones.
@@ -114,17 +83,11 @@ def rival_spectrum(
     >>> sum(rivals.functions for rivals in rival_spectrum((0, 0, 0, 1), 8, 2)) + 1
     298
     """
-    n = check_table(table)
-    subset_size(context, max(n, sparsity))
-    if n > sparsity:
-        raise AssumptionError(f"A target of {n} variables is not among the juntas on at most {sparsity}.")
-    if not 0 < bias < 1:
-        raise AssumptionError(f"A bit is 1 with a probability between 0 and 1; got {bias}.")
-    law, total = Law(bias, witnessed), Counts()
+    n, total = len(table).bit_length() - 1, Counts()
     for kept in range(n + 1):
         for shared in combinations(range(n), kept):
             for extra in range(min(sparsity - kept, context - n) + 1):
-                for distance, functions in _essential(table, shared, extra, shared, law):
+                for distance, functions in _essential(table, shared, extra, shared, witnessed=witnessed):
                     total[distance] = total.get(distance, 0) + functions * comb(context - n, extra)
     total[0.0] = total.get(0.0, 0) - 1  # the target is no rival of itself
     return tuple(Rivals(distance, functions) for distance, functions in sorted(total.items()) if functions)
@@ -143,20 +106,16 @@ def rival_chance(spectrum: tuple[Rivals, ...], samples: int) -> float:
 def essential_targets(variables: int) -> Iterator[Table]:
     """One function of exactly so many variables from each class under permuting and negating the inputs."""
     met: set[Table] = set()
+    inputs = range(2**variables)
     for code in range(2**2**variables):
-        table = tuple((code >> i) & 1 for i in range(2**variables))
+        table = tuple((code >> i) & 1 for i in inputs)
         if table in met:
             continue
-        met |= set(_relatives(table, variables))
-        if all(any(table[i] != table[i ^ (1 << v)] for i in range(2**variables)) for v in range(variables)):
+        for order in permutations(range(variables)):
+            moved = [_shared(i, order) for i in inputs]
+            met |= {tuple(table[j ^ flip] for j in moved) for flip in inputs}
+        if all(any(table[i] != table[i ^ (1 << v)] for i in inputs) for v in range(variables)):
             yield table
-
-
-def _relatives(table: Table, variables: int) -> Iterator[Table]:
-    for order in permutations(range(variables)):
-        moved = tuple(_shared(i, order) for i in range(2**variables))
-        for flip in range(2**variables):
-            yield tuple(table[j ^ flip] for j in moved)
 
 
 def smallest_samples(spectrum: tuple[Rivals, ...], delta: Real) -> int:
