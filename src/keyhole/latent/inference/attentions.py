@@ -84,7 +84,15 @@ def linear_attention(problem: Problem, _settings: Settings, _model: str) -> Atte
 
 
 def sink_attention(problem: Problem, settings: Settings, model: str) -> Attention:
-    """Even attention to the tokens and to one sink, of logit log λ and the prior mean as value."""
+    """Even attention to the tokens and to one sink, of logit log λ and the prior mean as value.
+
+    Statement  With λ = α₀ and the value α/α₀ it is the predictive law (α_v + n_v)/(α₀ + T) of a Pólya urn; with
+               λ = σ²/τ² and the value μ₀ it is the posterior mean of a Gaussian location x = z + e, z ~ N(μ₀, τ²I),
+               e ~ N(0, σ²I), whose posterior variance is τ² times the sink's weight.
+    Proof      The sink's mass is λ and each token's is 1. In units of 1/σ² the prior's precision is σ²/τ² and each
+               token's is 1.
+    Source     Ours.
+    """
     pooling = problem.pooling
     if pooling is None:
         raise ArgumentError(f"A sink pools tokens, and {model} has keys; ask for softmax, cme or linear.")

@@ -7,7 +7,6 @@ import numpy as np
 from keyhole.arrays import Float, Shaped
 from keyhole.attention import Softmax
 from keyhole.errors import AssumptionError, DataError
-from keyhole.latent.kernels import Sink, attend_with_sink, sink_weight
 
 
 def prototype_attention(
@@ -58,6 +57,6 @@ def likelihood_attention(
 
 def _summed(values: Float[np.ndarray, "n T k"]) -> Float[Any, "n k"]:
     """The sum of the values by even attention with a sink of logit 0 and value 0: its mixture over its weight."""
-    sink = Sink(0.0, np.zeros(values.shape[2]))
-    even = np.zeros(values.shape[:2])
-    return attend_with_sink(sink, even, values) / sink_weight(sink, even)[:, None]
+    weights = Softmax()(np.zeros((values.shape[0], 1 + values.shape[1])))
+    rows = np.concatenate([np.zeros((values.shape[0], 1, values.shape[2])), values], axis=1)
+    return (weights[:, None, :] @ rows)[:, 0, :] / weights[:, :1]

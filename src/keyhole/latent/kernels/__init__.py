@@ -1,4 +1,4 @@
-"""Kernels and attention as kernel estimators: smoothing, conditional means, sinks."""
+"""Kernels and attention as kernel estimators: smoothing and conditional means."""
 
 from keyhole.latent.kernels.conditional_mean import MeanEmbedding as MeanEmbedding
 from keyhole.latent.kernels.conditional_mean import embed_mean as embed_mean
@@ -13,11 +13,6 @@ from keyhole.latent.kernels.families import Matern as Matern
 from keyhole.latent.kernels.families import Polynomial as Polynomial
 from keyhole.latent.kernels.families import linear_kernel as linear_kernel
 from keyhole.latent.kernels.families import sphere_kernel as sphere_kernel
-from keyhole.latent.kernels.sinks import Sink as Sink
-from keyhole.latent.kernels.sinks import attend_with_sink as attend_with_sink
-from keyhole.latent.kernels.sinks import gaussian_sink as gaussian_sink
-from keyhole.latent.kernels.sinks import polya_sink as polya_sink
-from keyhole.latent.kernels.sinks import sink_weight as sink_weight
 from keyhole.latent.kernels.smoothing import smooth as smooth
 from keyhole.latent.kernels.smoothing import smooth_left_out as smooth_left_out
 from keyhole.latent.kernels.smoothing import smoothing_weights as smoothing_weights
