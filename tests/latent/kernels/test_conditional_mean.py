@@ -97,17 +97,6 @@ def test_it_is_the_quotient_of_covariances(context, ridge):
 
 
 @each
-@given(context=contexts(), ridge=ridges, block=st.integers(1, 6))
-def test_blocks_do_not_matter(kernel, context, ridge, block):
-    """Any number of queries at a time gives the same means and variances."""
-    keys, values, queries = context
-    answered = embed_mean(kernel, keys, values, ridge=ridge)
-    np.testing.assert_allclose(answered.mean(queries, block=block), answered.mean(queries), rtol=0, atol=SOLVED)
-    whole = answered.variance(queries, noise=1.0)
-    np.testing.assert_allclose(answered.variance(queries, noise=1.0, block=block), whole, rtol=0, atol=SOLVED)
-
-
-@each
 @given(context=contexts(), ridge=ridges)
 def test_seeing_a_token_never_widens_the_answer(kernel, context, ridge):
     """The variance lies between the noise and the prior's, and one more token does not raise it."""

@@ -129,25 +129,12 @@ def test_process_is_the_gaussian_conditional():
     assert context.variance(queries, noise=0.2) == pytest.approx(variance, abs=1e-10)
 
 
-@pytest.mark.parametrize("name", ["polya", "beta", "gaussian"])
-def test_bayes_risk_is_what_the_posterior_mean_loses(name):
+def test_bayes_risk_is_what_the_posterior_mean_loses():
     """Simulated squared error of the posterior mean: within 4 standard errors (1 in 16000) of the stated risk."""
-    model, n = find_model(name), 2000
+    model, n = find_model("gaussian"), 2000
     drawn = model.sample(n, 6, 11)
     losses = ((model.posterior(drawn.tokens).mean - drawn.latents) ** 2).reshape(n, -1).sum(axis=1)
     assert abs(losses.mean() - model.bayes_risk(6)) <= 4 * losses.std(ddof=1) / np.sqrt(n)
-
-
-@pytest.mark.parametrize("model", [Polya(np.array([0.5, 2.0, 1.0])), BetaBernoulli(0.5, 3.0)])
-def test_conjugate_risks_by_enumeration(model):
-    """Σ over all sequences of P(X) times the posterior variance, P(X) built letter by letter: the stated risk."""
-    sequences = enumerate_sequences(model.letters, 4)
-    chances = np.ones(len(sequences))
-    for t in range(4):
-        chances *= model.posterior_mean(sequences[:, :t])[np.arange(len(sequences)), sequences[:, t]]
-    variance = model.posterior(sequences).variance.reshape(len(sequences), -1).sum(axis=1)
-    assert chances.sum() == pytest.approx(1, rel=1e-12)
-    assert model.bayes_risk(4) == pytest.approx(float(chances @ variance), rel=1e-12)
 
 
 def test_entropy_of_counts_and_of_sequences_agree():
@@ -190,8 +177,8 @@ def test_models_ignore_the_order(name):
 
 
 def parts_of(answer):
-    """An answer as arrays: itself, or its mean and variance."""
-    return [answer] if isinstance(answer, np.ndarray) else [answer.mean, np.asarray(answer.variance)]
+    """An answer as arrays: itself, or the numbers of its law."""
+    return [answer] if isinstance(answer, np.ndarray) else [np.asarray(part) for part in vars(answer).values()]
 
 
 def test_markov_chain_moves_as_it_predicts():

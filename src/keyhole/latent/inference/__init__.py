@@ -26,4 +26,3 @@ from keyhole.latent.inference.rates import slope as slope
 from keyhole.latent.inference.rates import vanishing_bandwidth as vanishing_bandwidth
 from keyhole.latent.inference.rates import vanishing_rate as vanishing_rate
 from keyhole.latent.inference.smoothers import cme_weights as cme_weights
-from keyhole.latent.inference.smoothers import expected_error as expected_error

@@ -59,16 +59,15 @@ def cme_weights(kernel: Kernel, keys: Points, queries: Places, *, ridge: float) 
     return np.linalg.solve(kernel(keys, keys) + ridge * np.eye(tokens), kernel(keys, queries)).T
 
 
-def linear_weights(keys: Points, queries: Places, *, step: float = 1.0) -> Weights:
-    """(η/T) qᵀk_t: attention without softmax.
+def linear_weights(keys: Points, queries: Places) -> Weights:
+    """(1/T) qᵀk_t: attention without softmax.
 
-    Statement  It is the answer at q of a linear map after one gradient step of length η from 0 on
+    Statement  It is the answer at q of a linear map after one gradient step of length 1 from 0 on
                (1/2T) Σ_t ‖v_t − Wk_t‖².
     Proof      The gradient at W = 0 is −(1/T) Σ_t v_t k_tᵀ.
     Source     Standard.
     """
-    require_positive("a step", step)
-    return step / len(keys) * (queries @ keys.T)
+    return 1 / len(keys) * (queries @ keys.T)
 
 
 KERNELS: dict[str, Callable[[float], Kernel]] = {
@@ -90,25 +89,6 @@ def kernel_named(kernel: str | Callable[[Any, Any], Any], gamma: float) -> Kerne
     if kernel not in KERNELS:
         raise ArgumentError(f"There is no kernel {kernel!r}; there are {', '.join(KERNELS)}.")
     return KERNELS[kernel](gamma)
-
-
-def expected_error(
-    weights: Weights, at_keys: Float[Any, "T k"], at_queries: Float[Any, "n k"], *, noise: float
-) -> float:
-    """E‖Σ_t w_t(q) v_t − f(q)‖² over the noise, for one fixed f, given the keys.
-
-    Statement  It is ‖Σ_t w_t(q) f(k_t) − f(q)‖² + kσ²‖w(q)‖², k the number of coordinates.
-    Assumes    v_t = f(k_t) + noise, independent, of mean 0 and variance σ² in each coordinate.
-    Proof      The answer is linear in the values.
-    Source     Standard.
-
-    >>> half = np.array([[0.5, 0.5]])
-    >>> expected_error(half, np.array([[0.0], [2.0]]), np.array([[0.0]]), noise=0.1)
-    1.05
-    """
-    missed = weights @ at_keys - at_queries
-    spread = at_keys.shape[1] * noise * np.square(weights).sum(axis=1)
-    return float(np.square(missed).sum(axis=1).mean()) + float(spread.mean())
 
 
 @dataclass(frozen=True)

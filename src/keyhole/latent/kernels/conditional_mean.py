@@ -15,7 +15,7 @@ from keyhole.arrays import Float, Int
 from keyhole.attention import Answers, Keys, Queries, Values, require_context, require_positive
 from keyhole.errors import AssumptionError
 from keyhole.latent.kernels.families import Kernel
-from keyhole.latent.kernels.smoothing import BLOCK, in_blocks
+from keyhole.latent.kernels.smoothing import in_blocks
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,13 @@ class MeanEmbedding:
     system: Float[Any, "T T"]  # 𝔎(K, K) + λI
     coefficients: Float[Any, "T k"]  # the system's solution for the values
 
-    def mean(self, queries: Queries, *, block: int = BLOCK) -> Answers:
+    def mean(self, queries: Queries) -> Answers:
         """E[v | q, K, V], for a block of queries at a time."""
         require_context(self.keys, queries=queries)
-        blocks = [
-            self.kernel(queries[some, :], self.keys) @ self.coefficients for some in in_blocks(queries.shape[0], block)
-        ]
+        blocks = [self.kernel(queries[some, :], self.keys) @ self.coefficients for some in in_blocks(queries.shape[0])]
         return np.concatenate(blocks, axis=0)
 
-    def variance(self, queries: Queries, *, noise: float, block: int = BLOCK) -> Float[Any, "n"]:
+    def variance(self, queries: Queries, *, noise: float) -> Float[Any, "n"]:
         """Var(v_j | q, K, V) of one coordinate, when the noise of a value has variance `noise`.
 
         Statement  It is σ² + τ²(𝔎(q, q) − 𝔎(q, K)(𝔎(K, K) + λI)⁻¹𝔎(K, q)), the same for every coordinate.
@@ -49,7 +47,7 @@ class MeanEmbedding:
         require_context(self.keys, queries=queries)
         require_positive("a noise variance", noise)
         blocks = []
-        for some in in_blocks(queries.shape[0], block):
+        for some in in_blocks(queries.shape[0]):
             alike = self.kernel(self.keys, queries[some, :])
             explained = np.sum(alike * np.linalg.solve(self.system, alike), axis=0)
             blocks.append(noise + noise / self.ridge * (self.kernel.diagonal(queries[some, :]) - explained))

@@ -5,20 +5,18 @@ from math import inf
 import numpy as np
 
 from keyhole.attention import Answers, Keys, Mixtures, Queries, Softmax, Values, require_context
-from keyhole.errors import AssumptionError, ShapeError
+from keyhole.errors import ShapeError
 from keyhole.latent.kernels.families import Kernel
 
 BLOCK = 1024  # queries answered at once: a T × 1024 matrix is held, never T × n
 
 
-def in_blocks(rows: int, block: int) -> list[slice]:
+def in_blocks(rows: int, block: int = BLOCK) -> list[slice]:
     """Slices of at most `block` rows that cover all; one empty slice when there are none.
 
     >>> in_blocks(5, 3)
     [slice(0, 3, None), slice(3, 5, None)]
     """
-    if block < 1:
-        raise AssumptionError(f"a block holds at least one row; got {block}")
     return [slice(start, min(start + block, rows)) for start in range(0, max(rows, 1), block)]
 
 
@@ -44,7 +42,7 @@ def smooth(kernel: Kernel, keys: Keys, values: Values, queries: Queries, *, bloc
     return np.concatenate(blocks, axis=0)
 
 
-def smooth_left_out(kernel: Kernel, keys: Keys, values: Values, *, block: int = BLOCK) -> Answers:
+def smooth_left_out(kernel: Kernel, keys: Keys, values: Values) -> Answers:
     """For every token the smoothed value at its key, from all the other tokens.
 
     Statement  Leaving token t out of the smoother at query k_t gives its own key the weight 0 and shares out
@@ -58,7 +56,7 @@ def smooth_left_out(kernel: Kernel, keys: Keys, values: Values, *, block: int = 
         raise ShapeError("a context of one token leaves nothing when it is left out; give at least two")
     index = np.arange(tokens)
     blocks = []
-    for some in in_blocks(tokens, block):
+    for some in in_blocks(tokens):
         own = index[some][:, None] == index[None, :]
         logits = np.where(own, -inf, kernel.logarithm(keys[some, :], keys))
         blocks.append(Softmax()(logits) @ values)

@@ -35,11 +35,6 @@ class Dirichlets:
         """The expected law of a token."""
         return self.concentration / self.concentration.sum(axis=1, keepdims=True)
 
-    @property
-    def variance(self) -> Float[Any, "n V"]:
-        """The variance of each coordinate."""
-        return self.mean * (1 - self.mean) / (self.concentration.sum(axis=1, keepdims=True) + 1)
-
 
 @dataclass(frozen=True)
 class Gaussians:
@@ -101,22 +96,6 @@ class Polya(ModelWithoutKeys):
         spread = float((mean * (1 - mean)).sum())
         return Pooling(mean, spread * total / (total + 1), spread / (total + 1), linear=True)
 
-    def bayes_risk(self, length: int) -> float:
-        """The expected squared distance of the posterior mean from the law of the tokens.
-
-        Statement  Σ_v α_v(α₀ − α_v)/(α₀(α₀ + 1)(α₀ + T)).
-        Proof      Under a Dirichlet of total c, Var z_v = E[z_v(1 − z_v)]/c. After T tokens c = α₀ + T, and the
-                   expectation of the posterior's E[z_v(1 − z_v)] is the prior's, α_v(α₀ − α_v)/(α₀(α₀ + 1)).
-        Source     Standard.
-
-        >>> round(Polya(np.array([1.0, 1.0])).bayes_risk(10), 9)
-        0.027777778
-        """
-        require_sizes(1, length)
-        total = self.concentration.sum()
-        spread = (self.concentration * (total - self.concentration)).sum() / (total * (total + 1))
-        return float(spread / (total + length))
-
 
 @dataclass(frozen=True)
 class Betas:
@@ -129,11 +108,6 @@ class Betas:
     def mean(self) -> Float[Any, "n"]:
         """The expected chance of a 1."""
         return self.heads / (self.heads + self.tails)
-
-    @property
-    def variance(self) -> Float[Any, "n"]:
-        """The variance of that chance."""
-        return self.mean * (1 - self.mean) / (self.heads + self.tails + 1)
 
 
 @dataclass(frozen=True)
@@ -180,16 +154,6 @@ class BetaBernoulli(ModelWithoutKeys):
     def pooling(self) -> Pooling:
         """That of a Pólya urn of two colours."""
         return Polya(np.array([self.tails, self.heads])).pooling
-
-    def bayes_risk(self, length: int) -> float:
-        """The expected squared error of the posterior mean: ab/((a + b)(a + b + 1)(a + b + T)).
-
-        >>> round(BetaBernoulli().bayes_risk(10), 9)
-        0.013888889
-        """
-        require_sizes(1, length)
-        total = self.heads + self.tails
-        return self.heads * self.tails / (total * (total + 1) * (total + length))
 
 
 @dataclass(frozen=True)

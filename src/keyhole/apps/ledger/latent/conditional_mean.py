@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
+from keyhole.arrays import Float
 from keyhole.decimals import at_most
 from keyhole.estimate import Estimate
 from keyhole.figure import Axis, line_figure
 from keyhole.latent.inference import (
     PowerOfT,
     cme_weights,
-    expected_error,
     fit_slope,
     make_attention,
     measure_curves,
@@ -333,3 +333,22 @@ def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed
                 errors[name][0, repeat, column] = np.square(weights @ values[:size] - at_queries).sum(axis=1).mean()
                 errors[name][1, repeat, column] = expected_error(weights, at_keys[:size], at_queries, noise=NOISE)
     return {name: Comparison(*tables) for name, tables in errors.items()}
+
+
+def expected_error(
+    weights: Float[Any, "n T"], at_keys: Float[Any, "T k"], at_queries: Float[Any, "n k"], *, noise: float
+) -> float:
+    """E‖Σ_t w_t(q) v_t − f(q)‖² over the noise, for one fixed f, given the keys.
+
+    Statement  It is ‖Σ_t w_t(q) f(k_t) − f(q)‖² + kσ²‖w(q)‖², k the number of coordinates.
+    Assumes    v_t = f(k_t) + noise, independent, of mean 0 and variance σ² in each coordinate.
+    Proof      The answer is linear in the values.
+    Source     Standard.
+
+    >>> half = np.array([[0.5, 0.5]])
+    >>> expected_error(half, np.array([[0.0], [2.0]]), np.array([[0.0]]), noise=0.1)
+    1.05
+    """
+    missed = weights @ at_keys - at_queries
+    spread = at_keys.shape[1] * noise * np.square(weights).sum(axis=1)
+    return float(np.square(missed).sum(axis=1).mean()) + float(spread.mean())
