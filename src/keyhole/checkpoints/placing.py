@@ -12,6 +12,7 @@ from keyhole.checkpoints.weight_files import WEIGHTS, StoredTensor, WeightFiles
 from keyhole.errors import CheckpointError
 
 WRAPPERS = ("module.", "_orig_mod.")  # what wrapping a model for several devices, or compiling it, puts before names
+ATTENTION = ("query", "key", "value", "qkv", "output")
 RUNNING = ("running_mean", "running_var")
 LONGEST_NAME = 500  # letters
 NO_PLACE = "has no place in this architecture"
@@ -55,7 +56,11 @@ def place_tensors(files: WeightFiles, architecture: Architecture | str | None) -
     files = replace(files, tensors=_plain_names(files.tensors))
     best, several = None, ""
     for candidate in _candidates(files, architecture):
-        prefixes = _prefixes(candidate, files.tensors)
+        names = [candidate.names(role)[0] for role in ATTENTION if role in candidate.tensors]
+        prefixes = [
+            each.removesuffix(names[0]) for each in files.tensors if re.search(rf"(^|\.){re.escape(names[0])}$", each)
+        ]
+        prefixes = [each for each in prefixes if all(each + name in files.tensors for name in names)]
         if len(prefixes) == 1:
             placed = _place(candidate, files, prefixes[0])
             if best is None or _unknown(placed) < _unknown(best):
@@ -125,16 +130,6 @@ def _candidates(files: WeightFiles, architecture: Architecture | str | None) -> 
             "(keyhole.checkpoints.Architecture)."
         )
     return candidates
-
-
-def _prefixes(architecture: Architecture, tensors: Mapping[str, StoredTensor]) -> tuple[str, ...]:
-    """Return the prefixes with which all attention weights of the first layer are there."""
-    roles = [role for role in ("query", "key", "value", "qkv", "output") if role in architecture.tensors]
-    firsts = [architecture.names(role)[0] for role in roles]
-    prefixes = [name.removesuffix(firsts[0]) for name in tensors if name.endswith(firsts[0])]
-    return tuple(
-        each for each in prefixes if (not each or each.endswith(".")) and all(each + name in tensors for name in firsts)
-    )
 
 
 def _place(architecture: Architecture, files: WeightFiles, prefix: str) -> Placed:

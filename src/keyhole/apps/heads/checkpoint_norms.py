@@ -269,7 +269,16 @@ def checkpoint_norms(
     m, checkpoints = sample_size(samples), [open_checkpoint(each) for each in (source, *later)]
     first = checkpoints[0]
     norms = head_norms(first, seed=seed, watch=watch)
-    series = [(first, norms), *((each, head_norms(each, watch=watch)) for each in checkpoints[1:])] if later else []
+    moments = []
+    for each in checkpoints if later else ():
+        measured = norms if each is first else head_norms(each, watch=watch)
+        moved, layers = distances(first, each), each.distinct_layers
+        medians = {
+            name: tuple(median(head[name] for head in measured.trained if head.layer == layer) for layer in layers)
+            for name in STATISTICS
+        }
+        shares = [tuple(median(one[which] for one in moved if one[0] == layer) for layer in layers) for which in (2, 3)]
+        moments.append(Moment(each.source, medians, shares[0], shares[1]))
     bound, what = None, STAND_IN
     try:
         bound = _stand_in_bound(first, norms, m, context)
@@ -293,7 +302,7 @@ def checkpoint_norms(
         stand_in_is=what,
         not_covered=not_covered(first),
         unused=first.unused,
-        series=tuple(_moment(first, *each) for each in series),
+        series=tuple(moments),
     )
 
 
@@ -324,17 +333,6 @@ def _stand_in_bound(
                 low, high = (middle, high) if stated.again(samples=10.0**middle).vacuous else (low, middle)
             orders = low - log10(m)
     return StandInBound(m, context, DELTA, DELTA, stated.value, stated.vacuous, orders, tuple(shares))
-
-
-def _moment(first: Checkpoint, checkpoint: Checkpoint, norms: HeadNormSet) -> Moment:
-    """Return a checkpoint's medians per layer, and how far its heads are from the first one's."""
-    moved, layers = distances(first, checkpoint), checkpoint.distinct_layers
-    medians = {
-        name: tuple(median(head[name] for head in norms.trained if head.layer == layer) for layer in layers)
-        for name in STATISTICS
-    }
-    shares = [tuple(median(each[which] for each in moved if each[0] == layer) for layer in layers) for which in (2, 3)]
-    return Moment(checkpoint.source, medians, shares[0], shares[1])
 
 
 def _short(value: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.attention import Affine
-from keyhole.checkpoints import FeedForwardPart, Layer, Prepared
+from keyhole.checkpoints import FeedForwardPart, Prepared
 
 INITIAL = 0.02  # deviation of redrawn weights
 CONTROLS: Mapping[str, str] = {
@@ -20,26 +20,23 @@ CONTROLS: Mapping[str, str] = {
 def controlled(model: Prepared, control: str, seed: int = 0) -> Prepared:
     """Return the model with weights of a control; its embeddings, norms and sizes stay."""
     rng = np.random.default_rng(seed)
-    change = _shuffled if control == "shuffled" else _redrawn
-    return replace(model, layers=tuple(change(layer, rng) for layer in model.layers))
 
-
-def _shuffled(layer: Layer, rng: np.random.Generator) -> Layer:
-    part = layer.attention
-    query, key = (rng.permutation(each.reshape(-1)).reshape(each.shape) for each in (part.query, part.key))
-    return layer.changed(attention=replace(part, query=query, key=key))
-
-
-def _redrawn(layer: Layer, rng: np.random.Generator) -> Layer:
     def like(matrix: Any) -> np.ndarray:
         drawn: np.ndarray = rng.normal(0, INITIAL, matrix.shape).astype(matrix.dtype)
         return drawn
 
-    part, feed = layer.attention, layer.feedforward
-    matrices: dict[str, Any] = {name: like(getattr(part, name)) for name in ("query", "key", "value", "output")}
-    silent: dict[str, Any] = {f"{name}_bias": None for name in matrices}
-    if feed is not None:
-        inner, outer = Affine(like(feed.inner.weight), None), Affine(like(feed.outer.weight), None)
-        gate = None if feed.gate is None else Affine(like(feed.gate.weight), None)
-        feed = FeedForwardPart(inner, outer, feed.activation, gate)
-    return layer.changed(attention=replace(part, **matrices, **silent), feedforward=feed)
+    layers = []
+    for layer in model.layers:
+        part, feed = layer.attention, layer.feedforward
+        if control == "shuffled":
+            query, key = (rng.permutation(each.reshape(-1)).reshape(each.shape) for each in (part.query, part.key))
+            layers.append(layer.changed(attention=replace(part, query=query, key=key)))
+            continue
+        matrices: dict[str, Any] = {name: like(getattr(part, name)) for name in ("query", "key", "value", "output")}
+        silent: dict[str, Any] = {f"{name}_bias": None for name in matrices}
+        if feed is not None:
+            inner, outer = Affine(like(feed.inner.weight)), Affine(like(feed.outer.weight))
+            gate = None if feed.gate is None else Affine(like(feed.gate.weight))
+            feed = FeedForwardPart(inner, outer, feed.activation, gate)
+        layers.append(layer.changed(attention=replace(part, **matrices, **silent), feedforward=feed))
+    return replace(model, layers=tuple(layers))

@@ -58,7 +58,11 @@ class Diagnosis:
 def diagnose_head(
     queries: Queries, keys: Keys, values: Values, *, temperature: float, rng: np.random.Generator
 ) -> Diagnosis:
-    """Compare a head of this temperature with estimators of E[v | k], from at least four tokens."""
+    """Compare a head of this temperature with estimators of E[v | k], from at least four tokens.
+
+    The exponential kernel is scaled to 1 at the longest key fitted. At longer queries it grows as e to their excess
+    over γ; temperatures at which that is more than doubles can hold are left out of its grid.
+    """
     own = temperature
     order = rng.permutation(len(keys))[:MOST]
     fitted, held = order[: len(order) // 2], order[len(order) // 2 :]
@@ -78,7 +82,21 @@ def diagnose_head(
     best = int(np.argmin(losses))
     gamma = own * TEMPERATURES[best]
     softmax = case.fit("softmax", gamma, None, _softmax(Exponential(gamma)), on_edge=best in (0, len(losses) - 1))
-    return Diagnosis(chosen, (flat, softmax, *_best_embeddings(case, own)))
+    reach = float(np.square(case.keys).sum(axis=1).max())
+    others = np.concatenate([case.held_keys, queries])
+    excess = float((others @ np.concatenate([case.keys, case.held_keys]).T).max()) - reach
+    grid = [own * scale for scale in TEMPERATURES]
+    gentle = [gamma for gamma in grid if excess <= STEEPEST * gamma]
+    if not gentle:
+        raise AssumptionError(
+            f"Queries or held-out keys are so long that the exponential kernel exceeds e^{STEEPEST:.0f} at every "
+            f"temperature up to {grid[-1]:.3g}; scale queries and keys down, or give the head's own temperature."
+        )
+    exponential = _best_embedding(
+        case, gentle, "conditional mean, exponential kernel", lambda gamma: Exponential(gamma, offset=reach)
+    )
+    gaussian = _best_embedding(case, grid, "conditional mean, Gaussian kernel", lambda gamma: Gaussian(gamma**0.5))
+    return Diagnosis(chosen, (flat, softmax, exponential, gaussian))
 
 
 Answer = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # keys, values, queries → answers
@@ -127,30 +145,6 @@ def _embedding(kernel: Kernel, ridge: float) -> Answer:
         return answers
 
     return answer
-
-
-def _best_embeddings(case: _Case, own: float) -> tuple[Fit, Fit]:
-    """Fit conditional-mean attention with the head's own kernel, and with the Gaussian one.
-
-    The exponential kernel is scaled to 1 at the longest key fitted. At longer queries it grows as e to their excess
-    over γ; temperatures at which that is more than doubles can hold are left out of its grid.
-    """
-    reach = float(np.square(case.keys).sum(axis=1).max())
-    others = np.concatenate([case.held_keys, case.queries])
-    excess = float((others @ np.concatenate([case.keys, case.held_keys]).T).max()) - reach
-    grid = [own * scale for scale in TEMPERATURES]
-    gentle = [gamma for gamma in grid if excess <= STEEPEST * gamma]
-    if not gentle:
-        raise AssumptionError(
-            f"Queries or held-out keys are so long that the exponential kernel exceeds e^{STEEPEST:.0f} at every "
-            f"temperature up to {grid[-1]:.3g}; scale queries and keys down, or give the head's own temperature."
-        )
-    return (
-        _best_embedding(
-            case, gentle, "conditional mean, exponential kernel", lambda gamma: Exponential(gamma, offset=reach)
-        ),
-        _best_embedding(case, grid, "conditional mean, Gaussian kernel", lambda gamma: Gaussian(gamma**0.5)),
-    )
 
 
 def _best_embedding(case: _Case, grid: list[float], name: str, make: Callable[[float], Kernel]) -> Fit:

@@ -175,8 +175,16 @@ def image_rows(model: Prepared, images: Images) -> tuple[np.ndarray, tuple[int, 
         raise DataError(f"Images were given, and {model.checkpoint.source} reads none.")
     scaling = _image_settings(model)
     if not isinstance(images.place, np.ndarray) and Path(images.place).is_dir():
-        shape, filtered = _size(scaling), _whole(scaling.get("resample"), 2)
-        array = read_images(Path(images.place), _channels(features.inputs), shape, filtered)
+        size = scaling.get("size", scaling.get("image_size"))
+        sides: Any = (size.get("height"), size.get("width")) if isinstance(size, Mapping) else (size, size)
+        known = all(type(side) is int and 0 < side <= 8192 for side in sides)
+        resample = scaling.get("resample")
+        array = read_images(
+            Path(images.place),
+            _channels(features.inputs),
+            sides if known else None,
+            resample if type(resample) is int else 2,
+        )
     else:
         array = array_of(images.place, "images")
     array = array[:, None] if array.ndim == 3 else array
@@ -231,19 +239,6 @@ def _scaled(pixels: np.ndarray, scaling: Mapping[str, Any]) -> np.ndarray:
             "pixels lie from 0 to 255, and deviations above 0."
         )
     return np.asarray((pixels / 255.0 - parts[0]) / parts[1])
-
-
-def _size(scaling: Mapping[str, Any]) -> tuple[int, int] | None:
-    size = scaling.get("size", scaling.get("image_size"))
-    if isinstance(size, Mapping) and {"height", "width"} <= set(size):
-        height, width = _whole(size["height"], 0), _whole(size["width"], 0)
-    else:
-        height = width = _whole(size, 0)
-    return (height, width) if 0 < height <= 8192 and 0 < width <= 8192 else None
-
-
-def _whole(value: object, default: int) -> int:
-    return value if type(value) is int else default
 
 
 def _tokens(model: Prepared, tokens: np.ndarray, *, last: bool) -> HeadData:
