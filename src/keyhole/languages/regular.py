@@ -139,29 +139,25 @@ def automaton_of(text: str, alphabet: tuple[str, ...]) -> Automaton:
             "rename it, or give an automaton."
         )
     try:
-        return _derived(_Parser(text, alphabet).read(), text, alphabet)
+        start = _Parser(text, alphabet).read()
+        index, order, moves = {start: 0}, [start], []  # the states are the derivatives of the expression
+        for expression in order:
+            row = []
+            for symbol in range(len(alphabet)):
+                after = derivative(expression, symbol)
+                if after not in index:
+                    index[after] = len(order)
+                    order.append(after)
+                    if len(order) > MOST_STATES:
+                        raise FormulaError(
+                            f"The expression {text!r} needs more than {MOST_STATES} states; use a shorter one."
+                        )
+                row.append(index[after])
+            moves.append(row)
+        accepting = np.array([takes_nothing(expression) for expression in order])
+        return minimal(Automaton(np.array(moves), 0, accepting))
     except RecursionError as error:
         raise FormulaError(f"The expression of {len(text):,} letters is too long or nested too deep.") from error
-
-
-def _derived(start: Expression, text: str, alphabet: tuple[str, ...]) -> Automaton:
-    """The automaton whose states are the derivatives of an expression."""
-    index, order, moves = {start: 0}, [start], []
-    for expression in order:
-        row = []
-        for symbol in range(len(alphabet)):
-            after = derivative(expression, symbol)
-            if after not in index:
-                index[after] = len(order)
-                order.append(after)
-                if len(order) > MOST_STATES:
-                    raise FormulaError(
-                        f"The expression {text!r} needs more than {MOST_STATES} states; use a shorter one."
-                    )
-            row.append(index[after])
-        moves.append(row)
-    accepting = np.array([takes_nothing(expression) for expression in order])
-    return minimal(Automaton(np.array(moves), 0, accepting))
 
 
 def minimal(automaton: Automaton) -> Automaton:

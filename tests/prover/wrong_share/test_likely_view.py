@@ -74,7 +74,7 @@ def test_the_deviation_is_chernoffs():
     slab = slab_of(statistic, 0, 61)
     seen = likely_view(tables, split(tables, ((),), ()), slab, range(60), 1e-6)
     terms = rng.normal(size=(60, 2, 1))
-    low, rest, _ = seen._low(terms)
+    low, rest, _ = seen.low(terms)
     _, least, _ = seen._orthogonal(terms)
     centred = rest[:, :, 0] - rest[:, :, 0].mean(axis=1, keepdims=True)
     allowed = rest[:, :, 0].mean(axis=1).sum() + least[0] - low[0]

@@ -103,32 +103,26 @@ def _read_head(tabulated: Tabulated, index: int, law: SymbolLaw, shown: int) -> 
     rings.append(Ring(None, None, 1, own, 0.0, own_decides, alone))
     by_share = sorted(rings, key=lambda ring: -ring.decides)
     first, rest = by_share[:shown], by_share[shown:]
+    top = max(ring.score for ring in rings)
+    left, ordered = sum(ring.count * exp(ring.score - top) for ring in rings), []
+    for ring in sorted(first, key=lambda ring: -ring.score):
+        mass = ring.count * exp(ring.score - top)
+        ordered.append(replace(ring, following=min(1.0, mass / left) if left > 0 else 1.0))
+        left -= mass
     ratio = absent_ratio(head, counts)
     return HeadReading(
-        rings=_in_order(first, rings),
+        rings=tuple(ordered),
         others=sum(ring.count for ring in rest),
         others_decide=sum(ring.decides for ring in rest),
         others_answer=(min(ring.answer for ring in rest), max(ring.answer for ring in rest)) if rest else None,
         spread=float(np.ptp(scores[counts > 0], axis=1).max(initial=0.0)),
         absent=ratio,
         cuts=tuple(
-            Cut(depth, each := cut_on_every_input(ratio, depth), min(each, cut_on_average(law, depth)))
+            Cut(depth, every := cut_on_every_input(ratio, depth), min(every, cut_on_average(law, depth)))
             for depth in DEPTHS
         ),
         depth=_depth(ratio, law, SMALL),
     )
-
-
-def _in_order(first: list[Ring], rings: list[Ring]) -> tuple[Ring, ...]:
-    """Rings by their scores, each with the chance that it is next once those before it have rung."""
-    top = max(ring.score for ring in rings)
-    left = sum(ring.count * exp(ring.score - top) for ring in rings)
-    ordered = []
-    for ring in sorted(first, key=lambda ring: -ring.score):
-        mass = ring.count * exp(ring.score - top)
-        ordered.append(replace(ring, following=min(1.0, mass / left) if left > 0 else 1.0))
-        left -= mass
-    return tuple(ordered)
 
 
 def deciding_shares(
@@ -148,23 +142,19 @@ def deciding_shares(
     times = np.linspace(low, min(high, -own + log(BEYOND)) if np.isfinite(own) else high, TIMES)
     step = times[1] - times[0]
     log_left = -np.exp(own + times)
-    for start, stop in _blocks(scores):
+    rows = max(1, BLOCK // (scores.shape[1] * TIMES))
+    blocks = [(start, min(start + rows, len(scores))) for start in range(0, len(scores), rows)]
+    for start, stop in blocks:
         phi = (chances * np.exp(-np.exp(scores[start:stop, :, None] + times))).sum(axis=1)
         log_left = log_left + counts[start:stop] @ np.log(np.maximum(phi, 1e-320))
     shares = np.empty(scores.shape)
-    for start, stop in _blocks(scores):
+    for start, stop in blocks:
         clocks = np.exp(scores[start:stop, :, None] + times)
         alive = chances * np.exp(-clocks)
         phi = np.maximum(alive.sum(axis=1, keepdims=True), 1e-320)
         density = clocks * alive * np.exp(np.minimum(log_left - np.log(phi), 0.0))
         shares[start:stop] = counts[start:stop, None] * density.sum(axis=2) * step
     return shares, float((np.exp(own + times) * np.exp(log_left)).sum() * step)
-
-
-def _blocks(scores: np.ndarray) -> list[tuple[int, int]]:
-    """Ranges of rows whose clocks are looked at together."""
-    step = max(1, BLOCK // (scores.shape[1] * TIMES))
-    return [(start, min(start + step, len(scores))) for start in range(0, len(scores), step)]
 
 
 def absent_ratio(head: TabulatedHead, counts: np.ndarray) -> float:

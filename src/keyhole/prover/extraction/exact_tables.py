@@ -1,8 +1,8 @@
 """Tables of models whose sums cancel in doubles, or whose scores lie too far apart for them.
 
 Scores and values are made once more, in balls of as many bits as it takes. Scores are then brought nearer to each other
-where they lie so far apart that only their order counts. What the doubles that are left may be off is stated, and goes
-into every bound that follows, so that a proof is of the weights.
+where they lie so far apart that only their order counts. The error of the resulting doubles goes into every
+bound that follows, so that a proof is of the weights.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ from keyhole.attention import (
 from keyhole.prover.extraction.drift import folded, rows_of
 from keyhole.prover.proof.tables import Drift
 
-FIRST_BITS, MOST_BITS = 128, 2**14  # sums of products of four doubles are exact within some 9,000 bits
+BITS = tuple(2**power for power in range(7, 15))  # sums of products of four doubles are exact within some 9,000 bits
 NEARER_BITS = 2**12  # differences of doubles are exact
 SCORE_ERROR, VALUE_ERROR = 2.0**-55, 2.0**-60  # of a score; of a value over the largest of its coordinate
 NOTHING = 1100  # a value known to 2^−1100 is known as a double, however small its coordinate is
@@ -36,10 +36,9 @@ APART = 45.0  # nats beyond ln(T + 1) between tokens: the lower has less than e^
 LARGEST = 2**18  # numbers of an embedding made balls: 2,000 positions of width 64; half a gigabyte at most
 
 Numbers = np.ndarray  # balls of Arb, whose package has no types
-Made = tuple[Tabulated, tuple[Drift, ...]]
 
 
-def exact_tables(model: Model, given: Tabulated) -> Made | None:
+def exact_tables(model: Model, given: Tabulated) -> tuple[Tabulated, tuple[Drift, ...]] | None:
     """The tables of a model from balls, their scores brought nearer, and what they are off; None if not to be had.
 
     Statement  The outputs of the heads that the weights define lie within what the drifts say of those of the tables.
@@ -54,13 +53,24 @@ def exact_tables(model: Model, given: Tabulated) -> Made | None:
     )
     if not plain or embedding.tokens * embedding.symbols * embedding.width > LARGEST:
         return None
-    heads = [made for index, head in enumerate(given.heads) if (made := _exact_head(model, index, head))]
-    if len(heads) < len(given.heads):
-        return None
-    return replace(given, heads=tuple(head for head, _ in heads)), tuple(drift for _, drift in heads)
+    heads, drifts = [], []
+    for index, head in enumerate(given.heads):
+        for bits in BITS:
+            with ctx.workprec(bits):
+                scores, values = _entries(model, index)
+                if bits == BITS[-1] or _known(scores, values):
+                    close, score_error = _with_nearer(head, scores, embedding.tokens)
+                    doubles, value_error = _doubles(values.ravel())
+                    break
+        if not np.isfinite(doubles).all():  # an entry is beyond all doubles
+            return None
+        doubles = doubles.reshape(values.shape)
+        heads.append(replace(close, values=doubles[:-1].reshape(numbers_of(head.values).shape), cls_value=doubles[-1]))
+        drifts.append(Drift(score_error, value_error))
+    return replace(given, heads=tuple(heads)), tuple(drifts)
 
 
-def nearer_tables(given: Tabulated) -> Made:
+def nearer_tables(given: Tabulated) -> tuple[Tabulated, tuple[Drift, ...]]:
     """Tables as they are given, with scores that lie too far apart brought nearer, and what that moves.
 
     Statement  As `exact_tables`, of tables that are the model.
@@ -93,24 +103,6 @@ def brought_nearer(scores: list[Any], tokens: int) -> list[Any]:
         gap = scores[above] - scores[below]
         nearer[below] = nearer[above] - min(gap, most)  # `most` only where the gap is certainly larger
     return nearer
-
-
-def _exact_head(model: Model, index: int, given: TabulatedHead) -> tuple[TabulatedHead, Drift] | None:
-    """One head in doubles, and what they are off; None if an entry is beyond all doubles."""
-    bits = FIRST_BITS
-    while True:
-        with ctx.workprec(bits):
-            scores, values = _entries(model, index)
-            if bits >= MOST_BITS or _known(scores, values):
-                close, score_error = _with_nearer(given, scores, model.embedding.tokens)
-                kept, value_error = _doubles(values.ravel())
-                break
-        bits *= 2
-    if not np.isfinite(kept).all():
-        return None
-    kept = kept.reshape(values.shape)
-    made = replace(close, values=kept[:-1].reshape(numbers_of(given.values).shape), cls_value=kept[-1])
-    return made, Drift(score_error, value_error)
 
 
 def _known(scores: Numbers, values: Numbers) -> bool:

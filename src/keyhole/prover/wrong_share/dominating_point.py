@@ -59,9 +59,22 @@ def dominating_point(
     for corner in corners:
         path = cell.ordinary + along * (corner - cell.ordinary)
         index = cell.first_turned(path)
-        point = None if index is None else _descended(cell, path[index])
-        if point is not None:
-            return point
+        if index is None:
+            continue
+        weights, least, way = path[index], np.inf, np.zeros_like(cell.ordinary)
+        best: DominatingPoint | None = None
+        for _ in range(ROUNDS):  # follow the slope from chances at which the model turns
+            way = way + cell.slope(weights)
+            way = way / max(float(np.linalg.norm(way)), SMALLEST)
+            turned = cell.turning(way)
+            if turned is None:
+                break
+            weights = turned
+            divergence = float((weights * np.log(np.maximum(weights, SMALLEST) / cell.chances)).sum())
+            if divergence < least:
+                best, least = DominatingPoint(way, weights), divergence
+        if best is not None:
+            return best
     return DominatingPoint(cell.slope(cell.ordinary), None)
 
 
@@ -121,19 +134,3 @@ class _Cell:
             strengths = np.linspace(strengths[max(index - 1, 0)], strengths[index], STEPS)
         sequence: np.ndarray = self.tilted(strengths[-1:], direction)[0]
         return sequence
-
-
-def _descended(cell: _Cell, weights: Float[np.ndarray, "n A"]) -> DominatingPoint | None:
-    """The point of least divergence met by following the slope from chances at which the model turns."""
-    best, least, way = None, np.inf, np.zeros_like(weights)
-    for _ in range(ROUNDS):
-        way = way + cell.slope(weights)
-        way = way / max(float(np.linalg.norm(way)), SMALLEST)
-        turned = cell.turning(way)
-        if turned is None:
-            break
-        weights = turned
-        divergence = float((weights * np.log(np.maximum(weights, SMALLEST) / cell.chances)).sum())
-        if divergence < least:
-            best, least = DominatingPoint(way, weights), divergence
-    return best

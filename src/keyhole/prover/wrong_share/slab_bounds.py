@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from keyhole.arrays import Float, Int
-from keyhole.prover.proof.tables import SPECK, HeadTable, Parts, Tables
+from keyhole.prover.proof.tables import SPECK, Parts, Tables
 from keyhole.prover.proof.verification import Minimisers
 from keyhole.prover.wrong_share.linear_statistic import LinearStatistic
 from keyhole.rigorous import GROW, Ball, gamma
@@ -145,7 +145,7 @@ class LikelyView:
             allowance = allowance + np.abs(w) @ head.slack + doubt @ (head.reach + head.slack) + SPECK
             constant = constant + w @ head.centre + begun
             total = total + terms
-        low, terms, rate = self._low(np.asarray(total))
+        low, terms, rate = self.low(np.asarray(total))
         size = np.abs(constant) + np.abs(low)
         bound = constant + low - np.asarray(allowance) * GROW - gamma(len(self.rows) + 64) * size
         return np.where(np.isfinite(bound), bound, -np.inf), terms, rate
@@ -164,7 +164,7 @@ class LikelyView:
             np.maximum(*ends) + rounding,
         )
 
-    def _low(self, terms: Float[np.ndarray, "n A D"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def low(self, terms: Float[np.ndarray, "n A D"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A lower bound of Σ terms on the slab, but for one counted set each.
 
         Statement  Q(Σ_t s_t ≤ m − r) ≤ τ for r = (Σ_t ln E_Q e^{−λ(s_t − E s_t)} + ln 1/τ)/λ and any λ > 0.
@@ -213,29 +213,26 @@ class LikelyView:
 def likely_view(tables: Tables, part: Parts, slab: Slab, free: Sequence[int], chance: float) -> LikelyView:
     """The heads over a slab of a cell, whose free tokens are at these positions."""
     row_of = {place: row for row, places in enumerate(tables.places) for place in places}
-    rows = np.array([row_of[place] for place in free], dtype=np.int64)
-    seen = LikelyView(slab, part, rows, chance)
-    seen.heads = tuple(_likely_head(head, seen) for head in tables.heads)
+    seen = LikelyView(slab, part, np.array([row_of[place] for place in free], dtype=np.int64), chance)
+    fixed, q = part.fixed[0], slab.chances
+    heads = []
+    for head in tables.heads:
+        mass, values = head.mass[seen.rows], head.values[seen.rows]
+        fixed_mass = float((fixed * head.mass).sum() + head.cls_mass)
+        fixed_sum = np.einsum("ra,ra,rak->k", fixed.astype(np.float64), head.mass, head.values)
+        fixed_sum = fixed_sum + head.cls_mass * head.cls_value
+        scale = fixed_mass + float((q * mass).sum())
+        centre = (fixed_sum + np.einsum("ta,ta,tak->k", q, mass, values)) / scale
+        masses = (mass / scale)[:, :, None]
+        low, high = seen.low(masses)[0], -seen.low(-masses)[0]
+        rounding = gamma(8 * len(mass) + 64) * (1 + float(mass.max(axis=1).sum() / scale))
+        least = fixed_mass / scale + float(low[0]) - rounding
+        most = fixed_mass / scale + float(high[0]) + rounding
+        shrink = max(1 - 1 / most, 1 / least - 1, 0.0) * GROW if least > 0 else np.inf
+        terms = masses * (values - centre)
+        sizes = masses * (np.abs(values) + np.abs(centre))
+        start = (fixed_sum - centre * fixed_mass) / scale
+        size = sizes.max(axis=1).sum(axis=0) + 2 * (head.reach + np.abs(centre)) * fixed_mass / scale
+        heads.append(_LikelyHead(centre, start, terms, float(shrink), size, head.reach, head.slack))
+    seen.heads = tuple(heads)
     return seen
-
-
-def _likely_head(head: HeadTable, seen: LikelyView) -> _LikelyHead:
-    fixed = seen.parts.fixed[0]
-    q, mass, values = seen.slab.chances, head.mass[seen.rows], head.values[seen.rows]
-    fixed_mass = float((fixed * head.mass).sum() + head.cls_mass)
-    fixed_sum = np.einsum("ra,ra,rak->k", fixed.astype(np.float64), head.mass, head.values)
-    fixed_sum = fixed_sum + head.cls_mass * head.cls_value
-    scale = fixed_mass + float((q * mass).sum())
-    centre = (fixed_sum + np.einsum("ta,ta,tak->k", q, mass, values)) / scale
-    masses = (mass / scale)[:, :, None]
-    low, _, _ = seen._low(masses)  # noqa: SLF001  (this file's own)
-    high = -seen._low(-masses)[0]  # noqa: SLF001
-    rounding = gamma(8 * len(mass) + 64) * (1 + float(mass.max(axis=1).sum() / scale))
-    least = fixed_mass / scale + float(low[0]) - rounding
-    most = fixed_mass / scale + float(high[0]) + rounding
-    shrink = max(1 - 1 / most, 1 / least - 1, 0.0) * GROW if least > 0 else np.inf
-    terms = masses * (values - centre)
-    sizes = masses * (np.abs(values) + np.abs(centre))
-    start = (fixed_sum - centre * fixed_mass) / scale
-    size = sizes.max(axis=1).sum(axis=0) + 2 * (head.reach + np.abs(centre)) * fixed_mass / scale
-    return _LikelyHead(centre, start, terms, float(shrink), size, head.reach, head.slack)
