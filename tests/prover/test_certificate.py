@@ -428,8 +428,6 @@ def test_refusals():
         replace(UNIFORM, fresh=0)
     with pytest.raises(ArgumentError, match=r"^A proof is given a number of seconds above 0; got nan\.$"):
         replace(UNIFORM, time_limit=float("nan"))
-    with pytest.raises(ArgumentError, match=r"^Functions of 0 to 12 positions are read off a model; got 13\.$"):
-        replace(UNIFORM, largest=13)
 
 
 def test_open_parts_are_counted_in_words():

@@ -18,7 +18,7 @@ from keyhole.files.model import is_ours, read_model, read_weights
 from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover import ModelCertificate, Terms, certificate_of
-from keyhole.prover.extraction import CertifiableModel, certifiable
+from keyhole.prover.extraction import SAMPLES, CertifiableModel, certifiable
 from keyhole.prover.sample import FRESH
 from keyhole.show.answer import Show
 from keyhole.verdicts import CertificateStatus
@@ -374,7 +374,7 @@ def proof_of(source: str, found: ModelCertificate, model: Tabulated, target: "Ta
         context=found.tokens,
         symbols=found.symbols,
         agreement=found.extraction.agreement,
-        agreement_inputs=found.extraction.samples,
+        agreement_inputs=SAMPLES,
         status=verification.status,
         reason=verification.reason,
         margin=verification.margin,

@@ -58,7 +58,6 @@ class Terms:
     repair: bool = False
     time_limit: float = 10.0
     seed: int = 0
-    largest: int = 6
     fresh: int = FRESH
 
     def __post_init__(self) -> None:
@@ -66,8 +65,6 @@ class Terms:
         kept_share(self.accepted)
         if self.assume_junta is not None and self.assume_junta < 0:
             raise ArgumentError(f"A function depends on 0 positions or more; got {self.assume_junta}.")
-        if not 0 <= self.largest <= 12:
-            raise ArgumentError(f"Functions of 0 to 12 positions are read off a model; got {self.largest}.")
         if self.fresh < 1:
             raise ArgumentError(f"Model and function are compared on 1 fresh input or more; got {self.fresh}.")
         if not self.time_limit > 0:

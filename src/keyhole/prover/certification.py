@@ -54,7 +54,7 @@ def certificate_of(
         _require_samples(model, sample, held_out, terms)
     watch(Progress(0, None, "reading off the function"))
     evaluator = Evaluator(model)
-    extraction = extract(evaluator, seed=terms.seed, largest=terms.largest, law=terms.law)
+    extraction = extract(evaluator, seed=terms.seed, law=terms.law)
     none = Verification("UNDECIDED", reason=extraction.reason)
     found = ModelCertificate(model.tokens, model.symbols, terms, extraction, none, 0.0)
     if extraction.junta is not None:

@@ -52,7 +52,7 @@ def repaired(
     read = replace(shown.extraction, junta=without_ignored(computed))
     if not np.array_equal(computed.table, junta.table):
         sunk = replace(sunk, says=f"{sunk.says} It computes another function than was read off the model as given.")
-        share = agreement(evaluator, computed, seed=terms.seed, samples=read.samples, law=terms.law)
+        share = agreement(evaluator, computed, seed=terms.seed, law=terms.law)
         read = replace(read, agreement=share)
     changed = replace(shown, repair=sunk, before=shown.verification, verification=looked)
     return replace(changed, extraction=read, of_weights=False), projected

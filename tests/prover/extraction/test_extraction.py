@@ -26,7 +26,7 @@ def test_exact_on_compiled_models(positions):
     """Every family under every construction comes back as itself."""
     for function in families(positions).values():
         for plan in every_plan(function, 40):
-            found = extract(Evaluator(certifiable(to_tabulated(plan)).tables), samples=2048)
+            found = extract(Evaluator(certifiable(to_tabulated(plan)).tables))
             assert found.junta is not None, (plan.construction, str(function), found.reason)
             assert found.junta.function() == function
             assert found.agreement == 1.0
@@ -37,7 +37,7 @@ def test_exact_on_planted_models(sparsity):
     """Every family, with noise on all other tokens that moves r by a few hundredths and never past a half."""
     positions = tuple(np.sort(np.random.default_rng(sparsity).choice(120, sparsity, replace=False)).tolist())
     for name, function in families(positions).items():
-        found = extract(Evaluator(planted(junta_of(function), 120, noise=0.1)), samples=2048)
+        found = extract(Evaluator(planted(junta_of(function), 120, noise=0.1)))
         assert found.junta is not None, (name, found.reason)
         assert found.junta.function() == function
 
@@ -46,7 +46,7 @@ def test_exact_on_planted_models(sparsity):
 def test_exact_over_larger_alphabets(symbols, sparsity):
     """A table over A symbols comes back entry by entry."""
     wanted = random_symbol_junta(tuple(range(1, 7 * sparsity, 7)), symbols)
-    found = extract(Evaluator(planted(wanted, 30, noise=0.05, focus=8.0)), samples=2048).junta
+    found = extract(Evaluator(planted(wanted, 30, noise=0.05, focus=8.0))).junta
     assert found is not None
     assert (found.positions, found.symbols) == (wanted.positions, symbols)
     assert np.array_equal(found.table, wanted.table)

@@ -3,6 +3,7 @@ from keyhole.prover.extraction.decision_lists import HeadReading as HeadReading
 from keyhole.prover.extraction.decision_lists import Ring as Ring
 from keyhole.prover.extraction.decision_lists import read_lists as read_lists
 from keyhole.prover.extraction.extraction import LONGEST as LONGEST
+from keyhole.prover.extraction.extraction import SAMPLES as SAMPLES
 from keyhole.prover.extraction.extraction import WIDEST as WIDEST
 from keyhole.prover.extraction.extraction import CertifiableModel as CertifiableModel
 from keyhole.prover.extraction.extraction import certifiable as certifiable

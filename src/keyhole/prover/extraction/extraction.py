@@ -37,6 +37,7 @@ SAMPLES = 8192  # fresh inputs for that: its standard error is then .0005
 FLIPPED = 256  # backgrounds in which each candidate position is changed
 VOTERS = 128  # backgrounds that vote on each cell of a table
 CANDIDATES = 64  # positions of largest contrast that are looked at first
+LARGEST = 6  # positions of a candidate
 MOST_CELLS = 4096
 HELD = 2**23  # numbers held at once while flipping
 
@@ -48,14 +49,11 @@ class Extraction:
     junta: Junta | None
     agreement: float  # of the junta, or of the best that was tried, on fresh inputs
     influences: tuple[tuple[int, float], ...]  # E|f(b) − f(b with t replaced)|, strongest first, of what was asked
-    samples: int
     reason: str = ""
 
 
-def extract(
-    evaluator: Evaluator, *, seed: int = 0, samples: int = SAMPLES, largest: int = 6, law: SymbolLaw | None = None
-) -> Extraction:
-    """The smallest candidate, of at most `largest` positions, that agrees with the model on 99.8 % of inputs.
+def extract(evaluator: Evaluator, *, seed: int = 0, law: SymbolLaw | None = None) -> Extraction:
+    """The smallest candidate, of at most 6 positions, that agrees with the model on 99.8 % of inputs.
 
     Positions are ranked by influence, first those of largest contrast, then, should none of them do, all.
     """
@@ -66,55 +64,38 @@ def extract(
             f"The law draws {law.symbols} symbols, and the model reads {model.symbols}; make them equal."
         )
     rng = np.random.default_rng([seed, 1])
-    fresh = law.draw(samples, model.tokens, rng)
+    fresh = law.draw(SAMPLES, model.tokens, rng)
     answers = np.asarray(evaluator(fresh)) > 0
-    asked = np.argsort(-contrast(evaluator, law), kind="stable")
-    extraction = Extraction(None, 0.0, (), samples)
-    for count in sorted({min(CANDIDATES, model.tokens), model.tokens}):
-        extraction = _among(evaluator, law, np.sort(asked[:count]), fresh, answers, largest, rng)
-        if extraction.junta is not None:
-            break
-    return extraction
-
-
-def agreement(evaluator: Evaluator, junta: Junta, *, seed: int, samples: int, law: SymbolLaw) -> float:
-    """The share of inputs on which the two agree: of those that `extract` draws with this seed to choose by."""
-    fresh = law.draw(samples, evaluator.model.tokens, np.random.default_rng([seed, 1]))
-    return float(np.mean(junta(fresh) == (np.asarray(evaluator(fresh)) > 0)))
-
-
-def _among(
-    evaluator: Evaluator,
-    law: SymbolLaw,
-    candidates: Int[np.ndarray, "c"],
-    fresh: Int8[np.ndarray, "n T"],
-    answers: Bool[np.ndarray, "n"],
-    largest: int,
-    rng: np.random.Generator,
-) -> Extraction:
-    """The smallest junta on the most influential candidates that agrees with the answers."""
-    model = evaluator.model
+    by_contrast = np.argsort(-contrast(evaluator, law), kind="stable")
     columns = sum(head.values.shape[2] + 1 for head in model.heads)
-    count = max(16, min(FLIPPED, HELD // (len(candidates) * columns)))
-    moved = influences(evaluator, law.draw(count, model.tokens, rng), candidates, rng)
-    order = np.argsort(-moved, kind="stable")
-    ranked = tuple((int(candidates[i]), float(moved[i])) for i in order)
-    voters = law.draw(VOTERS, model.tokens, rng)
-    best, size = -1.0, 0
-    for s in range(min(largest, len(ranked)) + 1):
-        if model.symbols**s > MOST_CELLS:
-            break
-        positions = tuple(sorted(place for place, _ in ranked[:s]))
-        junta = Junta(positions, model.symbols, majority_table(evaluator, voters, positions))
-        share = float(np.mean(junta(fresh) == answers))
-        if share >= AGREEMENT:
-            return Extraction(without_ignored(junta), share, ranked, len(fresh))
-        best, size = max((best, size), (share, s))
+    for count in sorted({min(CANDIDATES, model.tokens), model.tokens}):
+        candidates = np.sort(by_contrast[:count])
+        backgrounds = law.draw(max(16, min(FLIPPED, HELD // (count * columns))), model.tokens, rng)
+        moved = influences(evaluator, backgrounds, candidates, rng)
+        order = np.argsort(-moved, kind="stable")
+        ranked = tuple((int(candidates[i]), float(moved[i])) for i in order)
+        voters = law.draw(VOTERS, model.tokens, rng)
+        best, size = -1.0, 0
+        for s in range(min(LARGEST, len(ranked)) + 1):
+            if model.symbols**s > MOST_CELLS:
+                break
+            positions = tuple(sorted(place for place, _ in ranked[:s]))
+            junta = Junta(positions, model.symbols, majority_table(evaluator, voters, positions))
+            share = float(np.mean(junta(fresh) == answers))
+            if share >= AGREEMENT:
+                return Extraction(without_ignored(junta), share, ranked)
+            best, size = max((best, size), (share, s))
     reason = (
-        f"no function of at most {largest} positions was found that agrees with the model on {percent(AGREEMENT)} of "
+        f"no function of at most {LARGEST} positions was found that agrees with the model on {percent(AGREEMENT)} of "
         f"inputs; the best, of {size}, agrees on {percent(best)}"
     )
-    return Extraction(None, best, ranked, len(fresh), reason)
+    return Extraction(None, best, ranked, reason)
+
+
+def agreement(evaluator: Evaluator, junta: Junta, *, seed: int, law: SymbolLaw) -> float:
+    """The share of inputs on which the two agree: of those that `extract` draws with this seed to choose by."""
+    fresh = law.draw(SAMPLES, evaluator.model.tokens, np.random.default_rng([seed, 1]))
+    return float(np.mean(junta(fresh) == (np.asarray(evaluator(fresh)) > 0)))
 
 
 def contrast(evaluator: Evaluator, law: SymbolLaw) -> Float[np.ndarray, "T"]:
@@ -216,7 +197,8 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
             f"A model of {len(model.blocks)} layers was to be certified; after one layer tokens depend on each other, "
             "so only one-layer models read at [CLS] have tables. Certify a one-layer model."
         )
-    tabulated = tabulate(in_format(model)) if isinstance(model, Model) else in_format(model)
+    given = in_format(model)
+    tabulated = tabulate(given) if isinstance(model, Model) else given
     if tabulated.tokens > LONGEST or tabulated.symbols > WIDEST:
         raise AssumptionError(
             f"A model of {tabulated.tokens} positions over {tabulated.symbols} symbols was to be certified; up to "
@@ -240,7 +222,6 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
         return CertifiableModel(nearer, moved, of_weights=False)
     from keyhole.prover.extraction.drift import drifts_of, is_exact_enough, require_exact_enough  # noqa: PLC0415
 
-    given = in_format(model)
     if is_safe(tabulated):
         drifts = drifts_of(given, tabulated)
         if is_exact_enough(drifts, tabulated):
