@@ -7,8 +7,7 @@ import pytest
 
 from keyhole.apps.pretrain.latent_heads import LatentHead, PrototypeHead, SinkHead
 from keyhole.apps.pretrain.network_tasks import NetworkModel, NetworkTask
-from keyhole.apps.pretrain.split import RiskParts
-from keyhole.apps.pretrain.tasks import LeastSquares, MaskedLetters, PooledLabels, SinkRecovery, TransferTask
+from keyhole.apps.pretrain.tasks import LeastSquares, MaskedLetters, PooledLabels, RiskParts, SinkRecovery, TransferTask
 from keyhole.errors import ArgumentError
 from keyhole.latent.models import FiniteModel, GaussianLocation, Polya
 from keyhole.sweeps.runs import Execution, RunSpec, Store, gather_runs

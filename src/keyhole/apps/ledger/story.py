@@ -181,14 +181,13 @@ STORY = (
 def story_of(names: Iterable[str]) -> list[Part]:
     """Return the story with those of its claims that were looked at; claims that it does not name come last."""
     wanted = list(names)
-    parts = [replace(part, sentences=tuple(_restrict(each, wanted) for each in part.sentences)) for part in STORY]
+
+    def measured(sentence: Sentence) -> Sentence:
+        claims, besides = (tuple(n for n in names if n in wanted) for names in (sentence.claims, sentence.besides))
+        return replace(sentence, claims=claims, besides=besides, absent=len(sentence.claims) - len(claims))
+
+    parts = [replace(part, sentences=tuple(map(measured, part.sentences))) for part in STORY]
     named = {name for part in STORY for sentence in part.sentences for name in sentence.names}
     parts.append(Part("Claims of your own", None, (Sentence("", "", "", tuple(n for n in wanted if n not in named)),)))
     parts = [replace(part, sentences=tuple(each for each in part.sentences if each.names)) for part in parts]
     return [part for part in parts if part.sentences]
-
-
-def _restrict(sentence: Sentence, wanted: list[str]) -> Sentence:
-    claims = tuple(name for name in sentence.claims if name in wanted)
-    besides = tuple(name for name in sentence.besides if name in wanted)
-    return replace(sentence, claims=claims, besides=besides, absent=len(sentence.claims) - len(claims))

@@ -45,11 +45,6 @@ def linear_probe(represented: Rows, posterior: Probabilities, *, rng: int | np.r
     >>> reading.divergence < 0.001 < reading.ignorant
     True
     """
-    if len(represented) != len(posterior) or len(posterior) < 20:
-        raise DataError(
-            f"{len(represented)} rows came with {len(posterior)} posteriors; give one row per sequence, and at least "
-            "20 sequences."
-        )
     if not (bool(np.all(np.isfinite(represented))) and bool(np.all(np.isfinite(posterior)))):
         raise DataError("A representation or posterior holds NaN or infinity; every entry must be a number.")
     stream = np.random.default_rng(rng)

@@ -165,21 +165,19 @@ def experiment(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (the model 
     right, atoms = shares()
     package = PACKAGED["rxnmapper"]
     ranks = {way: int((table > table[NAMED]).sum()) + 1 for way, table in right.items()}
-    tied = {way: int((table == table[NAMED]).sum()) - 1 for way, table in right.items()}
     others = np.delete(right["argmax"], NAMED[1], axis=1)
     unseen, unseen_atoms = shares(REACTIONS[KNOWN:])
     rank = int((unseen["argmax"] > unseen["argmax"][NAMED]).sum()) + 1
     best = rank == 1
     lines = "; ".join(
-        f"{way}: 11-6 {table[NAMED]:.1%}, rank {ranks[way]} of 96 ({tied[way]} others equal), largest {table.max():.1%}, largest of other heads than 6 {np.delete(table, NAMED[1], axis=1).max():.1%}"
+        f"{way}: 11-6 {table[NAMED]:.1%}, rank {ranks[way]} of 96, largest {table.max():.1%}"
         for way, table in right.items()
     )
-    by_layer = ", ".join(f"{share:.1%}" for share in right["argmax"][:, NAMED[1]])
     return Outcome(
         "holds" if best else "fails here",
         f"{'It is' if best else 'It is not'} the best head: head 6 of layer 11, which the package reads, names the right origin of "
         f"{unseen['argmax'][NAMED]:.1%} of the atoms judged, and is number {rank} of 96 by that; the best names {unseen['argmax'].max():.1%}.\n"
-        f"{package.package} {package.version}, layers and heads from 1. Judged, {unseen_atoms} atoms of {len(REACTIONS) - KNOWN} products that were not known: argmax: 11-6 {unseen['argmax'][NAMED]:.1%}, rank {rank} of 96, largest {unseen['argmax'].max():.1%}.\nAll, {atoms} atoms of {len(REACTIONS)} products: {lines}.\nAll layers share one set of weights; head 6 by layer: {by_layer}.",
+        f"{package.package} {package.version}, layers and heads from 1. Judged: {unseen_atoms} atoms of {len(REACTIONS) - KNOWN} products that were not known.\nAll, {atoms} atoms of {len(REACTIONS)} products: {lines}. All layers share one set of weights.",
         {
             **{f"11-6, {way}": float(table[NAMED]) for way, table in right.items()},
             **{f"largest, {way}": float(table.max()) for way, table in right.items()},

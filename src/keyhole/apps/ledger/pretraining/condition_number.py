@@ -8,7 +8,6 @@ one loss and not by the other.
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from keyhole.apps.ledger.verdict import fitted_slope, mean_of, verdict_of
 from keyhole.apps.pretrain.condition import condition_numbers, linear_head
 from keyhole.apps.pretrain.latent_heads import LatentHead, PrototypeHead
 from keyhole.apps.pretrain.tasks import TransferTask, numbers_of
-from keyhole.figure import Axis, line_figure
+from keyhole.figure import Axis, Row, line_figure
 from keyhole.latent.models import FiniteModel
 from keyhole.papers import ZHANG_2022
 
@@ -174,6 +173,24 @@ def conclude(look: Look) -> Outcome:
         and all(np.all(np.diff(column) > 0) for column in means.values())
         and learned.high < LITTLE * look.pair_variance
     )
+    curves: dict[str, dict[float, tuple[float, ...]]] = {
+        "the theorem’s head": look.exact_head,
+        f"a head fitted to {LABELS} labels": look.fitted_head,
+        "bound κ_T²ε²": look.bounds,
+        **{
+            name: dict.fromkeys(look.exact_head, (level,))
+            for name, level in (
+                ("from scratch", look.scratch),
+                ("exact posterior", look.oracle),
+                ("knowing nothing", look.blind),
+            )
+        },
+    }
+    rows: list[Row] = [
+        {"kappa": kappa, "excess": float(np.mean(values)), "curve": name}
+        for name, table in curves.items()
+        for kappa, values in table.items()
+    ]
     return Outcome(
         verdict=verdict_of(holds=decided, fails=bool(contradicted)),
         measurement=(
@@ -201,35 +218,18 @@ def conclude(look: Look) -> Outcome:
                 Axis("excess", "downstream excess", "log"),
                 subtitle="error 1e-4 on each coordinate of the exact pretext prediction",
             ),
-            _pretraining(look),
+            line_figure(
+                "Downstream excess after pretraining",
+                rows,
+                Axis("kappa", "κ_T", "log"),
+                Axis("excess", "downstream excess", "log"),
+                Axis("curve", "", "category"),
+                subtitle=f"three latents, {LENGTH} tokens, {N} sequences; every Bayes risk downstream is the same",
+            ),
         ),
         caveats=(
             "κ_T is keyhole's definition; the work's own is not known to us. It reads the pretext prediction; a hidden layer may carry more.",
             f"The pretext is made harder by replacing the letter that is to be predicted by a random one, with probability {', '.join(map(str, CORRUPTIONS))}: contexts, and so all posteriors, stay as they are.",
             "A linear head can blow up a tiny error of a trained squared-error prediction; the pair is judged on the best head for the exact one. That this head leaves the whole variance is an identity, once the means are equal: its figure checks the pair and the computation, and no training.",
         ),
-    )
-
-
-def _pretraining(look: Look) -> Any:
-    rows: list[dict[str, Any]] = []
-    for name, table in (
-        ("the theorem’s head", look.exact_head),
-        (f"a head fitted to {LABELS} labels", look.fitted_head),
-        ("bound κ_T²ε²", look.bounds),
-    ):
-        rows += [{"kappa": kappa, "excess": float(np.mean(values)), "curve": name} for kappa, values in table.items()]
-    for name, level in (
-        ("from scratch", look.scratch),
-        ("exact posterior", look.oracle),
-        ("knowing nothing", look.blind),
-    ):
-        rows += [{"kappa": kappa, "excess": level, "curve": name} for kappa in look.exact_head]
-    return line_figure(
-        "Downstream excess after pretraining",
-        rows,
-        Axis("kappa", "κ_T", "log"),
-        Axis("excess", "downstream excess", "log"),
-        Axis("curve", "", "category"),
-        subtitle=f"three latents, {LENGTH} tokens, {N} sequences; every Bayes risk downstream is the same",
     )

@@ -12,8 +12,7 @@ from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.kept_runs import make_groups, seeds
 from keyhole.apps.ledger.verdict import fitted_slope, mean_of, verdict_of
 from keyhole.apps.pretrain.latent_heads import LatentHead
-from keyhole.apps.pretrain.split import RiskParts
-from keyhole.apps.pretrain.tasks import numbers_of
+from keyhole.apps.pretrain.tasks import RiskParts, numbers_of
 from keyhole.figure import Axis, line_figure
 
 CLAIM = Claim(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import Any
 
 from keyhole.api.prove_runs import prove_runs
 from keyhole.api.run_certificate import RunCertificate
@@ -13,7 +12,7 @@ from keyhole.apps.ledger.kept_runs import train, worker_count
 from keyhole.apps.ledger.training.conjunctions import PRECISION
 from keyhole.apps.ledger.verdict import Share
 from keyhole.bounds.finite import clopper_pearson
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, Figure, Row
 from keyhole.papers import EDELMAN_2022, GROSS_2024
 from keyhole.sweeps import Execution
 from keyhole.sweeps.runs import FRESH
@@ -84,6 +83,7 @@ class Group:
         return f"T = {self.context}, m = {self.samples}"
 
 
+KINDS = {"below": f"m = {BELOW}", "twice": "m = 2 m*", "above": f"m = {ABOVE}", "longer": "m = 2 m*, longer"}
 BOUNDS = {"error_bound": "promise", "held_out_bound": "held-out half", "trivial_error": "trivial error"}
 
 
@@ -137,6 +137,12 @@ def conclude(groups: Sequence[Group]) -> Outcome:
             f"{wrong} are proved equal to a function that is not the target"
         ),
     ]
+    rows: list[Row] = [
+        {"bound": run.error_bound, "error": run.true_error, "what": f"{KINDS[group.why]}, {run.status.lower()}"}
+        for group in groups
+        for run in group.settled
+        if run.error_bound is not None
+    ] or [{"bound": 1.0, "error": 1.0, "what": "no bound"}]
     return Outcome(
         verdict=verdict,
         measurement=". ".join(parts) + ".",
@@ -159,34 +165,19 @@ def conclude(groups: Sequence[Group]) -> Outcome:
             },
         },
         interval=f"Proved: {share}; measured errors by 99.9 % lower ends over 10,000 inputs.",
-        figures=(_figure(groups),),
+        figures=(
+            Figure(
+                title="Promised and measured error of trained heads",
+                subtitle="one point a run; every point lies on or below the diagonal if no promise is broken",
+                kind="points",
+                rows=tuple(rows),
+                x=Axis("bound", "promised: error at most"),
+                y=Axis("error", "measured on fresh inputs"),
+                colour=Axis("what", "", "category"),
+            ),
+        ),
         caveats=(
             "The default settings were chosen, among equals, by the share proved at another context (T = 350) on other seeds.",
             "PROVED says that model and function agree everywhere, not that either is right. Bounds from norms do not cover the LayerNorm of these models.",
         ),
     )
-
-
-def _figure(groups: Sequence[Group]) -> Figure:
-    rows: list[dict[str, Any]] = [
-        {
-            "bound": certified.error_bound,
-            "error": certified.true_error,
-            "what": f"{KINDS[group.why]}, {certified.status.lower()}",
-        }
-        for group in groups
-        for certified in group.settled
-        if certified.error_bound is not None
-    ] or [{"bound": 1.0, "error": 1.0, "what": "no bound"}]
-    return Figure(
-        title="Promised and measured error of trained heads",
-        subtitle="one point a run; every point lies on or below the diagonal if no promise is broken",
-        kind="points",
-        rows=tuple(rows),
-        x=Axis("bound", "promised: error at most"),
-        y=Axis("error", "measured on fresh inputs"),
-        colour=Axis("what", "", "category"),
-    )
-
-
-KINDS = {"below": f"m = {BELOW}", "twice": "m = 2 m*", "above": f"m = {ABOVE}", "longer": "m = 2 m*, longer"}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import log, sqrt
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from keyhole.bounds import (
 )
 from keyhole.bounds.finite import best_catoni, clopper_pearson, description_gap
 from keyhole.decimals import at_most
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, Figure, Row
 from keyhole.training import Examples, ProblemSize
 from keyhole.training.learners import transformer_with_preset
 
@@ -81,6 +81,7 @@ CASES: dict[Scale, tuple[tuple[Law, int, int], ...]] = {
 }
 PRODUCT, ANY, TABLES = "Theorem L, independent symbols", "Theorem L, any law", "Theorem T"
 OCCAM, BAYES, COUNTED = "Occam, proved junta", "PAC-Bayes", "parameters counted"
+NAMES = (PRODUCT, ANY, TABLES, OCCAM, BAYES, COUNTED)
 FLOOR, MEASURED = "floor of the norm class", "measured"
 
 
@@ -102,6 +103,12 @@ class Rungs:
 
     def __str__(self) -> str:
         return f"{self.law}, T = {self.context}, m = {self.samples}"
+
+    @property
+    def useful(self) -> str:
+        """The bounds that say something, smallest first."""
+        useful = sorted((value, name) for name, value in self.bounds.items() if value < 1)
+        return ", ".join(f"{name} {at_most(value)}" for value, name in useful) or "every bound vacuous"
 
     def least(self, name: str) -> float:
         """The least value that a bound may have: the lower end of the gap, or, of Occam's, that of the error."""
@@ -227,16 +234,25 @@ def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> O
     independent = [layer for layer in found if PRODUCT in layer.bounds]
     useful = sum(layer.bounds[PRODUCT] < 1 for layer in independent)
     slack = {name: [layer.bounds[name] - layer.gap for layer in found if name in layer.bounds] for name in NAMES}
-    said = "; ".join(
-        f"{layer}: gap {layer.gap:.4f}, P/margin {layer.ratio:.2f}, R {layer.spread:.0f}, "
-        f"{_least(layer)}" for layer in found
-    )  # fmt: skip
+    listed = "; ".join(
+        f"{layer}: gap {layer.gap:.4f}, P/margin {layer.ratio:.2f}, R {layer.spread:.0f}, {layer.useful}"
+        for layer in found
+    )
+    rows: list[Row] = [
+        {
+            "case": f"{layer.law[0].upper()} {layer.context}/{layer.samples}",
+            "value": min(max(value, 1e-4), SHOWN_UP_TO),
+            "what": name,
+        }
+        for layer in found
+        for name, value in {MEASURED: layer.high, FLOOR: layer.floor, **layer.bounds}.items()
+    ]
     two = deep()
     return Outcome(
         verdict="fails here" if broken or below_floor else "holds",
         measurement=(
             f"{broken} of {sum(len(layer.bounds) for layer in found)} bounds lie below the gap measured. Theorem L "
-            f"for independent symbols is below 1 for {useful} of {len(independent)} layers.\n{said}.\n"
+            f"for independent symbols is below 1 for {useful} of {len(independent)} layers.\n{listed}.\n"
             f"Two layers, all norms 1, m = 10⁶: the deep theorem says {at_most(two)}"
             f"{', vacuous' if two >= 1 else ''}; no two-layer model was trained here (bench/depth.py trains one)."
         ),
@@ -252,43 +268,21 @@ def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> O
             f"Gaps: {100 * (1 - LEVEL):g} % intervals by the empirical form of Bernstein's inequality over {FRESH} fresh inputs each, ± "
             f"{at_most(max(layer.high - layer.gap for layer in found), places=4)}."
         ),
-        figures=(_figure(found),),
+        figures=(
+            Figure(
+                title="The gap of trained layers beside bounds on it",
+                subtitle="3-way ANDs; a bound at 1 or above says nothing",
+                kind="points",
+                rows=tuple(rows),
+                x=Axis("case", "law (uniform, biased, sticky), T/m", "category"),
+                y=Axis("value", "gap", "log"),
+                colour=Axis("what", "", "category"),
+            ),
+        ),
         caveats=(
             "One layer for each law, context and size. On the figure the gap is the upper end of its interval, and what lies above 100 is shown at 100. Theorem T and Theorem L for any law cover each other where the spread brings both to their cap.",
             "The floor is that of all layers of this path norm, by functions of one position; Theorems T and L cannot be lower.",
             "Layers without units pay nothing for the signs of their read-out. Every bound pays for γ, which is chosen from the training margins: Theorems T and L in the peeling of P_∞/γ, PAC-Bayes and counted parameters by γ's share of δ.",
             "Occam's number is on the error and holds of layers that are proved to be a function of three positions; PAC-Bayes is on the ramp loss itself, the others are on its gap.",
         ),
-    )
-
-
-NAMES = (PRODUCT, ANY, TABLES, OCCAM, BAYES, COUNTED)
-
-
-def _least(one: Rungs) -> str:
-    """The bounds of a layer that say something, smallest first."""
-    useful = sorted((value, name) for name, value in one.bounds.items() if value < 1)
-    return ", ".join(f"{name} {at_most(value)}" for value, name in useful) or "every bound vacuous"
-
-
-def _figure(found: Sequence[Rungs]) -> Figure:
-    rows: list[dict[str, Any]] = []
-    for layer in found:
-        shown = {MEASURED: layer.high, FLOOR: layer.floor, **layer.bounds}
-        rows += [
-            {
-                "case": f"{layer.law[0].upper()} {layer.context}/{layer.samples}",
-                "value": min(max(value, 1e-4), SHOWN_UP_TO),
-                "what": name,
-            }
-            for name, value in shown.items()
-        ]
-    return Figure(
-        title="The gap of trained layers beside bounds on it",
-        subtitle="3-way ANDs; a bound at 1 or above says nothing",
-        kind="points",
-        rows=tuple(rows),
-        x=Axis("case", "law (uniform, biased, sticky), T/m", "category"),
-        y=Axis("value", "gap", "log"),
-        colour=Axis("what", "", "category"),
     )
