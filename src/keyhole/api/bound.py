@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from itertools import pairwise
+from math import inf, log
 from typing import Any, ClassVar
 
-from keyhole.api.bound_growth import GROWTH_GAP, Growth, growths
 from keyhole.api.margin_bound import MarginBound, margin_bound
 from keyhole.api.norm_sources import NormSource, Source, source_of
 from keyhole.api.result import Result
@@ -25,7 +25,7 @@ from keyhole.bounds import (
 )
 from keyhole.bounds.finite import EXACT_UP_TO, certificate_nats, exact_error
 from keyhole.decimals import at_least, at_most, brief, surely
-from keyhole.errors import AssumptionError
+from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
 from keyhole.files.record import hidden
 from keyhole.norm_profile import NormProfile, require_possible
@@ -35,6 +35,18 @@ MEANING = (
     "gap: the difference between the mean loss on the training set and the expected loss on new inputs. Theorems T and "
     "L use the path norm P_∞, Theorem P the path norm P; law: how inputs are distributed."
 )
+MOST_CONTEXTS = 100  # of a growth
+GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
+LIMITS = {
+    ("tabulated", "fixed"): "1: the complexity grows like √log T exactly, so samples like log T",
+    ("tabulated", "compiled"): "1: P_∞ does not grow with T",
+    ("lists", "fixed"): "1: ln(2N) grows like log T, and the depth D of the lists hardly moves",
+    ("lists", "compiled"): "1: P_∞ does not grow with T",
+    ("product-lists", "fixed"): "1: ln(2N) grows like log T, and the depth D of the lists hardly moves",
+    ("product-lists", "compiled"): "1: P_∞ does not grow with T",
+    ("fixed",): "1: C/Λ is constant in T, and Λ holds log m too, so the exponent rises slowly",
+    ("compiled",): "3: the logits of exact heads grow like log T and enter squared",
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,18 @@ class FiniteBound:
     name: str
     value: float
     from_below: bool = False
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The samples that one theorem asks for at several contexts, and the exponent of log T between neighbours."""
+
+    theorem: str
+    norms: str  # "fixed" or "compiled at each context"
+    contexts: tuple[int, ...]
+    samples: tuple[float, ...]  # needed for the gap
+    exponents_of_log_T: tuple[float, ...]  # noqa: N815  (the key of its record)
+    limit: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,13 +149,11 @@ class Bound(Result):
         sure = f"with probability ≥ {surely(first.delta)}{measured}"
         show.line(f"{self.source}: gap after m = {brief(first.samples)} samples, {sure}")
         needed = {f"samples for {self.gap:g}": ">"} if self.gap else {}
-        counts: list[tuple[str, ...]] = [(f"{count:,}",) for count in self.samples_needed] or [()] * len(
-            self.guarantees
-        )
+        counts = self.samples_needed or (0,) * len(self.guarantees)
         rows = []
         for stated, count in sorted(zip(self.guarantees, counts, strict=True), key=lambda pair: pair[0].value):
-            mark = "vacuous" if stated.vacuous else ""
-            rows.append((stated.title.removeprefix("Theorem "), at_most(stated.value), mark, *count))
+            entries = (at_most(stated.value), "vacuous" if stated.vacuous else "", f"{count:,}")
+            rows.append((stated.title.removeprefix("Theorem "), *entries[: 3 if needed else 2]))
         return show.table({"theorem": "<", "gap ≤": ">", "": "<", **needed}, rows)
 
     def _grow(self, show: Show) -> None:
@@ -264,7 +286,7 @@ def bound(
         refused=tuple(refused),
         rivals=rivals(profile, m, chance, measured=norms.measured),
         finite_classes=() if norms.sparsity is None else _finite(norms.sparsity, norms.context, m, promised, chance),
-        growth=growths(norms, profile, guarantees, contexts, gap or GROWTH_GAP, construction=construction),
+        growth=_growths(norms, profile, guarantees, contexts, gap or GROWTH_GAP, construction=construction),
         construction=construction or None,
         by_margin=None if norms.margins is None else margin_bound(profile, norms.margins, promised, spent=chance),
         gap=gap,
@@ -313,6 +335,42 @@ def _guarantees(
         except AssumptionError as refusal:
             refused.append(Refused(route.title, str(refusal)))
     return stated, refused
+
+
+def _growths(
+    source: NormSource,
+    profile: NormProfile,
+    guarantees: Sequence[Guarantee],
+    contexts: Sequence[int],
+    gap: Real,
+    *,
+    construction: str,
+) -> tuple[Growth, ...]:
+    """Return the growth of every guarantee at fixed norms, and end to end if norms are known at every context."""
+    if len(contexts) > MOST_CONTEXTS:  # each costs a search for every theorem
+        raise ArgumentError(
+            f"The growth at {len(contexts)} contexts was asked for; name at most {MOST_CONTEXTS}, such as 100, 10,000 "
+            "and 1,000,000: it is smooth between them."
+        )
+    if not contexts:
+        return ()
+    kinds = {"fixed": [replace(profile, tokens=T + profile.constant_tokens) for T in contexts]}
+    if source.constructions:
+        made = [source.constructions[construction](T) or source.constructions[""](T) or profile for T in contexts]
+        kinds["compiled"] = [replace(norms, least_probability=profile.least_probability) for norms in made]
+    logs = [log(log(2 * T + 2)) for T in contexts]  # log log(2T+2), the logarithm that Theorem T reads
+    grown = []
+    for kind, profiles in kinds.items():
+        for stated in guarantees:
+            sizes = tuple(float(stated.again(profile=norms).samples_for(gap)) for norms in profiles)
+            limit = LIMITS.get((stated.route, kind)) or LIMITS[(kind,)]
+            words = "fixed" if kind == "fixed" else "compiled at each context"
+            exponents = tuple(
+                (log(after) - log(before)) / (far - near)
+                for (before, after), (near, far) in zip(pairwise(sizes), pairwise(logs), strict=True)
+            )
+            grown.append(Growth(stated.title, words, tuple(contexts), sizes, exponents, limit))
+    return tuple(grown)
 
 
 def _under(law: str | Real | None, profile: NormProfile) -> NormProfile:

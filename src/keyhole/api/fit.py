@@ -55,14 +55,13 @@ class Fit(Result):
 
     def lines(self, show: Show) -> None:
         """Say the function, its rivals and its error on new rows, or why there is none."""
-        most = f"of at most {self.sparsity} position{'s' * (self.sparsity != 1)}"
-        if self.function is None:
-            if self.fits is None:
-                show.line(f"undecided: {self.reason}; give more time, or ask for fewer positions")
-            else:
-                show.line(f"No function {most} agrees with every row; ask for more positions, or look for wrong labels")
-        else:
+        most = f"of at most {counted(self.sparsity, 'position')}"
+        if self.function is not None:
             show.line(shorten(self.function))
+        elif self.fits is None:
+            show.line(f"undecided: {self.reason}; give more time, or ask for fewer positions")
+        else:
+            show.line(f"No function {most} agrees with every row; ask for more positions, or look for wrong labels")
         rows, positions = counted(self.rows, "row"), counted(self.context, "position")
         repeated = self.rows - self.rows_distinct
         repeats = f", {repeated:,} of them repeated" if repeated else ""

@@ -1,6 +1,7 @@
 """How far is attention from the exact posterior, and how does that fall with the length of the context?"""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -172,14 +173,18 @@ def infer(
     """
     named = model if isinstance(model, str) else type(model).__name__
     problem = require_problem(named, find_model(model) if isinstance(model, str) else model)
-    asked = tuple(attention) or problem.attentions
-    names = [each for each in asked if isinstance(each, str)]
-    made = dict(zip(names, make_attentions(names, problem, settings, named), strict=True))
-    attentions = [made[each] if isinstance(each, str) else each for each in asked]
+    kinds = tuple(attention) or problem.attentions
+    names = [each for each in kinds if isinstance(each, str)]
+    by_name = dict(zip(names, make_attentions(names, problem, settings, named), strict=True))
+    attentions = [by_name[each] if isinstance(each, str) else each for each in kinds]
     times = problem.repeats if repeats is None else repeats
     if times > MOST_REPEATS:
         raise ArgumentError(f"{times:,} repeats were asked for; use at most {MOST_REPEATS:,}.")
-    theory = [_predicted(problem, made[each], sizes) if isinstance(each, str) else Prediction() for each in asked]
+    theory = [Prediction()] * len(kinds)
+    for place, each in enumerate(attentions):
+        with suppress(ArithmeticError, ValueError):  # settings beyond the range of doubles, which measuring refuses
+            if isinstance(kinds[place], str):
+                theory[place] = problem.predict(each.name, each.settings, max(sizes, default=1))
     curves = measure_curves(problem, attentions, sizes, repeats=times, seed=seed, watch=watch)
     rng = np.random.default_rng([seed, times])
     estimators = tuple(_estimator(curve, prediction, rng) for curve, prediction in zip(curves, theory, strict=True))
@@ -188,32 +193,21 @@ def infer(
 
 def _estimator(curve: Curve, theory: Prediction, rng: np.random.Generator) -> Estimator:
     """Return the means of a curve over its repeats, and its slopes."""
-    root, known = len(curve.gaps) ** 0.5, (curve.expected_gaps, curve.expected_errors)
-    means = [curve.gaps.mean(axis=0), curve.errors.mean(axis=0)]
-    spread = [curve.gaps.std(axis=0, ddof=1) / root, curve.errors.std(axis=0, ddof=1) / root]
-    exact = [[None] * len(curve.sizes) if table is None else table.mean(axis=0).tolist() for table in known]
-    columns = zip(curve.sizes, means[0], spread[0], exact[0], means[1], spread[1], exact[1], strict=True)
+    columns: list[list[Any]] = []
+    for measured, expected in ((curve.gaps, curve.expected_gaps), (curve.errors, curve.expected_errors)):
+        standard_error = measured.std(axis=0, ddof=1) / len(measured) ** 0.5
+        exact = [None] * len(curve.sizes) if expected is None else expected.mean(axis=0).tolist()
+        columns += [measured.mean(axis=0).tolist(), standard_error.tolist(), exact]
     gap_slope, error_slope = curve.slope(rng, of="gap"), curve.slope(rng, of="error")
     gap_exact, error_exact = curve.expected_slope(of="gap"), curve.expected_slope(of="error")
     return Estimator(
         attention=curve.name,
         settings=curve.words,
         is_the_posterior_mean=curve.identical,
-        points=tuple(
-            Distances(size, float(gap), float(gap_error), gap_law, float(error), float(error_error), error_law)
-            for size, gap, gap_error, gap_law, error, error_error, error_law in columns
-        ),
+        points=tuple(Distances(*row) for row in zip(curve.sizes, *columns, strict=True)),
         gap_slope=None if gap_slope is None else Slope(**gap_slope.record(), exact=gap_exact),
         error_slope=None if error_slope is None else Slope(**error_slope.record(), exact=error_exact),
         theory=theory,
         gap_slope_exact=gap_exact,
         error_slope_exact=error_exact,
     )
-
-
-def _predicted(problem: Problem, attention: Attention, sizes: Sequence[int]) -> Prediction:
-    """Return what theory says; nothing where the settings leave the range of doubles, which measuring refuses."""
-    try:
-        return problem.predict(attention.name, attention.settings, max(sizes, default=1))
-    except (ArithmeticError, ValueError):
-        return Prediction()

@@ -139,8 +139,8 @@ def run_plan(
         done = tuple(dict.fromkeys(row.context for row in swept.rows))
         part = replace(swept, plan=replace(swept.plan, contexts=done)) if done else swept
         answers[name] = answer_of(part.plan.learner.name, part, laws)
-        if found := predict_longest(answers[name].thresholds, laws):
-            predictions[name] = found
+        if of_longest := predict_longest(answers[name].thresholds, laws):
+            predictions[name] = of_longest
     return PlanResult(answers, predictions, chosen)
 
 

@@ -102,9 +102,8 @@ class Trained(Result):
 
     def figure(self) -> Figure:
         """Draw the readings against the steps."""
-        return course_figure(
-            self.outcome, {self.run.identity[:IDENTITY]: tuple(frame.readings for frame in self.frames)}
-        )
+        readings = [frame.readings for frame in self.frames]
+        return course_figure(self.outcome, {self.run.identity[:IDENTITY]: readings})
 
 
 def train(
@@ -160,11 +159,10 @@ def train(
 
 def mean_attention(model: Model, inputs: np.ndarray) -> Shares:
     """Return the share of the attention of [CLS] that each position gets, averaged over inputs; a row per head."""
-    places = np.arange(inputs.shape[1])
     rows = []
     for head in dense(tabulate(model)).heads:
-        scores = np.asarray(head.scores)[places[None, :], inputs]
-        own = np.full((len(inputs), 1), float(head.cls_score))
-        shares = np.asarray(head.normaliser(np.concatenate([scores, own], axis=1)))
-        rows.append(tuple(float(share) for share in shares[:, :-1].mean(axis=0)))
+        scores = np.asarray(head.scores)[np.arange(inputs.shape[1]), inputs]
+        cls = np.full((len(inputs), 1), float(head.cls_score))
+        shares = np.asarray(head.normaliser(np.concatenate([scores, cls], axis=1)))
+        rows.append(tuple(shares[:, :-1].mean(axis=0).tolist()))
     return tuple(rows)
