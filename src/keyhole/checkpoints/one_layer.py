@@ -85,23 +85,23 @@ def framed_model(
     is read at the last symbol, `last` says which symbol that is, and the model's word is the symbols before it.
     """
     layer = require_one_layer(checkpoint)
-    shown = [(token,) for token in frame.before] + [frame.alphabet] * length + [(token,) for token in frame.after]
+    options = [(token,) for token in frame.before] + [frame.alphabet] * length + [(token,) for token in frame.after]
     if frame.at_symbol:
         if last is None:
             raise AssumptionError("The answer is read at the last symbol of the word; say which symbol that is.")
-        shown[-1] = (frame.alphabet[last],)
+        options[-1] = (frame.alphabet[last],)
     if frame.read_first and not frame.before:
         raise AssumptionError(
             "The answer was to be read at the first token, and that is the first symbol of the word, so that the query "
             "depends on the input; show a constant token before the word, or read at the last token."
         )
-    read = 0 if frame.read_first else len(shown) - 1
-    if checkpoint.causal and read != len(shown) - 1:
+    read = 0 if frame.read_first else len(options) - 1
+    if checkpoint.causal and read != len(options) - 1:
         raise AssumptionError(
             "The model is causal, so its first token sees no other; read the answer at the last token."
         )
-    rows, rounded = _rows(checkpoint, shown)
-    others = [place for place in range(len(shown)) if place != read]
+    rows, rounded = _rows(checkpoint, options)
+    others = [place for place in range(len(options)) if place != read]
     if not others:
         raise AssumptionError("The word is a single symbol at which the answer is read; ask about longer words.")
     symbols = len(frame.alphabet)
@@ -165,21 +165,21 @@ def require_one_layer(checkpoint: Checkpoint) -> Layer:
     return layer
 
 
-def _rows(checkpoint: Checkpoint, shown: list[tuple[int, ...]]) -> tuple[list[np.ndarray], int]:
+def _rows(checkpoint: Checkpoint, options: list[tuple[int, ...]]) -> tuple[list[np.ndarray], int]:
     """Return the vectors that each place can show, and how many of their numbers were rounded when they were added."""
     embedding = checkpoint.embedding
     tokens, places = embedding.tokens, embedding.positions
     assert tokens is not None  # noqa: S101  (asked before)
-    wanted = max(token for each in shown for token in each)
+    wanted = max(token for each in options for token in each)
     if wanted >= len(tokens):
         raise AssumptionError(f"The model has {len(tokens)} tokens, counted from 0; there is none numbered {wanted}.")
-    if places is not None and embedding.offset + len(shown) > len(places):
+    if places is not None and embedding.offset + len(options) > len(places):
         raise AssumptionError(
-            f"The word and the tokens around it take {len(shown)} places, and the model has "
+            f"The word and the tokens around it take {len(options)} places, and the model has "
             f"{len(places) - embedding.offset}; ask about shorter words."
         )
     rows, rounded = [], 0
-    for place, each in enumerate(shown):
+    for place, each in enumerate(options):
         row = tokens[list(each)]
         for added in (
             None if places is None else places[embedding.offset + place],

@@ -73,9 +73,9 @@ def place_tensors(files: WeightFiles, architecture: Architecture | str | None) -
             )
     if best is not None:
         return best
-    asked = architecture.name if isinstance(architecture, Architecture) else architecture
-    asked = asked or files.config.get("model_type")
-    what = f"{asked} has" if asked else "any known architecture has"
+    name = architecture.name if isinstance(architecture, Architecture) else architecture
+    name = name or files.config.get("model_type")
+    what = f"{name} has" if name else "any known architecture has"
     raise CheckpointError(
         several
         or f"{files.source!r} does not hold the attention that {what}; its tensors are "

@@ -63,8 +63,8 @@ def require_agreement(model: Model, probes: Any, readout: Float[np.ndarray, "out
         _require_near(f"On probe {index}", output, float(wanted), allowance)
         if logits is not None:
             for which, (logit, weights) in enumerate(zip(logits[index], readout, strict=True)):
-                own = TOLERANCE * float(np.abs(terms) @ np.abs(weights))
-                _require_near(f"On probe {index}, of logit {which},", float(terms @ weights), float(logit), own)
+                near = TOLERANCE * float(np.abs(terms) @ np.abs(weights))
+                _require_near(f"On probe {index}, of logit {which},", float(terms @ weights), float(logit), near)
         worst = max(worst, TOLERANCE * abs(output - float(wanted)) / allowance if allowance else 0.0)
         allowed, rounded = max(allowed, allowance), max(rounded, rounding)
     different, spread = len(np.unique(inputs, axis=0)), float(np.ptp(decided))
@@ -83,12 +83,12 @@ def _rounding(readout: Float[np.ndarray, "outputs d1"], terms: Float[np.ndarray,
     return float(steps / (1 - steps) * (np.abs(terms) @ np.abs(readout).sum(axis=0)))
 
 
-def _require_near(where: str, found: float, wanted: float, allowed: float) -> None:
-    if not abs(found - wanted) <= allowed:
+def _require_near(where: str, output: float, wanted: float, allowed: float) -> None:
+    if not abs(output - wanted) <= allowed:
         raise CheckpointError(
-            f"{where} the weights, read as described, give {found:.6g}, and the original model gave {wanted:.6g}; they "
-            f"may differ by {allowed:.2g}. Correct the description (heads, activation, order of the norms, epsilon, "
-            "place and token of [CLS]), or compute the probes in single precision, in evaluation mode."
+            f"{where} the weights, read as described, give {output:.6g}, and the original model gave {wanted:.6g}; "
+            f"they may differ by {allowed:.2g}. Correct the description (heads, activation, order of the norms, "
+            "epsilon, place and token of [CLS]), or compute the probes in single precision, in evaluation mode."
         )
 
 

@@ -44,6 +44,7 @@ import numpy as np
 from keyhole.arrays import Float
 from keyhole.attention import AdditiveEmbedding, LearnedPositions, Model, ReadOut
 from keyhole.checkpoints.architectures import Architecture
+from keyhole.checkpoints.architectures.torch_modules import LAYER
 from keyhole.checkpoints.checkpoint import Checkpoint
 from keyhole.checkpoints.one_layer import layer_block, layer_norm
 from keyhole.checkpoints.probes import TOLERANCE, Agreement, require_agreement
@@ -113,7 +114,7 @@ def read_foreign(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]
     readout, rows = _readout(checkpoint)
     model = Model(embedding, (layer_block(checkpoint, checkpoint.layers[0]),), readout)
     probes = described.get("probes")
-    agreed = None if probes is None else require_agreement(model, probes, rows)
+    agreement = None if probes is None else require_agreement(model, probes, rows)
     final = names["final_norm"]
     echo = {  # what the description has and the numbers do not show, with the defaults that it left out
         "architecture": ARCHITECTURE,
@@ -128,29 +129,23 @@ def read_foreign(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]
         "layer_biases": not missing,
         "readout_bias": f"{names['readout']}.bias" in tensors,
         "final_norm_bias": None if final is None else f"{final}.bias" in tensors,
-        "probes": 0 if agreed is None else agreed.inputs,
-        "probes_test": agreed is not None and not agreed.untested,
-        "probe_deviation": None if agreed is None else agreed.deviation,
+        "probes": 0 if agreement is None else agreement.inputs,
+        "probes_test": agreement is not None and not agreement.untested,
+        "probe_deviation": None if agreement is None else agreement.deviation,
         "probe_tolerance": TOLERANCE,
     }
-    return ForeignModel(model, echo, (_described_words(echo), _tested_words(agreed)))
+    return ForeignModel(model, echo, (_described_words(echo), _tested_words(agreement)))
 
 
 def _checkpoint(
     tensors: Mapping[str, np.ndarray], described: Mapping[str, Any], names: Mapping[str, Any]
 ) -> Checkpoint:
     """Return the tensors as a checkpoint of the family that the description is."""
-    layer = names["layer"]
     roles = {
         "tokens": names["tokens"],
         "positions": names["positions"],
         "cls": names["cls"] if described.get("cls_token") is None else None,
-        "qkv": f"{layer}.self_attn.in_proj_*",
-        "output": f"{layer}.self_attn.out_proj.*",
-        "attention_norm": f"{layer}.norm1.*",
-        "inner": f"{layer}.linear1.*",
-        "outer": f"{layer}.linear2.*",
-        "feedforward_norm": f"{layer}.norm2.*",
+        **{role: f"{names['layer']}.{name}" for role, name in LAYER.tensors.items()},
         "final_norm": names["final_norm"] and f"{names['final_norm']}.*",
         "unembedding": f"{names['readout']}.*",
     }
@@ -197,19 +192,19 @@ def _described_words(echo: Mapping[str, Any]) -> str:
     return f"the weights are read as described: {', '.join(parts)}{without}"
 
 
-def _tested_words(agreed: Agreement | None) -> str:
+def _tested_words(agreement: Agreement | None) -> str:
     """Return how the description was compared with the original model."""
-    if agreed is None:
+    if agreement is None:
         return "the description was not tested: no outputs of the original model came with it (probes)"
-    inputs = "1 input" if agreed.inputs == 1 else f"{agreed.inputs} inputs"
-    if agreed.untested:
-        return f"the description was not tested, though outputs on {inputs} agree: {agreed.untested}"
+    inputs = "1 input" if agreement.inputs == 1 else f"{agreement.inputs} inputs"
+    if agreement.untested:
+        return f"the description was not tested, though outputs on {inputs} agree: {agreement.untested}"
     what, terms = "outputs differ", "the terms that the read-out adds"
-    if agreed.outputs == 2:
+    if agreement.outputs == 2:
         what, terms = "logits' differences differ", "the terms that such a difference adds, with their rounding"
     return (
         f"the description was tested on {inputs}: the {what} from the original model's by at most "
-        f"{at_most(agreed.deviation, 2)} of {terms}, and {TOLERANCE:g} is allowed"
+        f"{at_most(agreement.deviation, 2)} of {terms}, and {TOLERANCE:g} is allowed"
     )
 
 
@@ -264,8 +259,8 @@ def _embedding(checkpoint: Checkpoint, described: Mapping[str, Any]) -> Additive
     if where not in ("first", "last", None):
         raise CheckpointError(f"The description's cls_at is {where!r}; it must be first, last or left out.")
     if where is not None:  # [CLS] has a position of its own
-        own = 0 if where == "first" else len(positions) - 1
-        cls, positions = cls + positions[own], np.delete(positions, own, axis=0)
+        place = 0 if where == "first" else len(positions) - 1
+        cls, positions = cls + positions[place], np.delete(positions, place, axis=0)
     context = described.get("context")
     if context != len(positions):
         taken = "no row is taken for [CLS]" if where is None else f"the {where} row is taken for [CLS]"

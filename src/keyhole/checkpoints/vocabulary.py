@@ -30,7 +30,7 @@ class Vocabulary:
 
     def name(self, number: int) -> str:
         """Return the name of a token, or its number."""
-        return next((name for name, found in self.numbers.items() if found == number), str(number))
+        return next((name for name, at in self.numbers.items() if at == number), str(number))
 
 
 def read_vocabulary(source: str | Path) -> Vocabulary:

@@ -163,14 +163,14 @@ def head_estimator(
     long = [index for index, length in enumerate(inputs.lengths) if length >= LEAST]
     if not long:
         raise DataError(f"No input has {LEAST} rows, and a head is asked from so many; give longer ones.")
-    asked = [(layer, number) for layer in range(sizes.layers) for number in range(sizes.heads)]
-    asked = asked if head is None else [head]
+    chosen = [(layer, number) for layer in range(sizes.layers) for number in range(sizes.heads)]
+    chosen = chosen if head is None else [head]
     control_is = CONTROLS if controls else {}
     queries = slice(-1, None) if checkpoint.causal else slice(None)
     estimated, done = {}, 0
     for kind in ("trained", *control_is):
         run = model if kind == "trained" else controlled(model, kind, seed)
-        kept: dict[tuple[int, int], list[Diagnosis]] = {each: [] for each in asked}
+        kept: dict[tuple[int, int], list[Diagnosis]] = {each: [] for each in chosen}
         for index in long[:MOST_INPUTS]:
 
             def inside(
@@ -188,7 +188,7 @@ def head_estimator(
             run.run(inputs.give(index).rows[None], inside=inside)
             done += 1
             watch(Progress(done, (1 + len(control_is)) * len(long[:MOST_INPUTS]), f"{kind}: inputs"))
-        estimated[kind] = tuple(_estimated(*each, kept[each]) for each in asked)
+        estimated[kind] = tuple(_estimated(*each, kept[each]) for each in chosen)
     return HeadEstimator(
         source=checkpoint.source,
         architecture=checkpoint.architecture,
@@ -197,39 +197,40 @@ def head_estimator(
         queries="the last row alone, which sees all others" if checkpoint.causal else "every row",
         heads=estimated["trained"],
         counts={
-            kind: {name: sum(head.family == name for head in found) for name in FOUND}
-            for kind, found in estimated.items()
+            kind: {name: sum(head.family == name for head in rows) for name in FOUND}
+            for kind, rows in estimated.items()
         },
         control_is=control_is,
         seed=seed,
     )
 
 
-def _estimated(layer: int, head: int, found: Sequence[Diagnosis]) -> EstimatedHead:
+def _estimated(layer: int, head: int, diagnoses: Sequence[Diagnosis]) -> EstimatedHead:
     """Average over inputs."""
-    if not found:
+    if not diagnoses:
         nothing = dict.fromkeys(FAMILIES, 1.0)
         return EstimatedHead(layer, head, "not asked", 0, 0, None, 0, nothing, 1.0, 1.0)
     unexplained = {
-        name: float(np.mean([each.fits[place].unexplained for each in found])) for place, name in enumerate(FAMILIES)
+        name: float(np.mean([each.fits[place].unexplained for each in diagnoses]))
+        for place, name in enumerate(FAMILIES)
     }
-    informative = sum(each.informative for each in found)
+    informative = sum(each.informative for each in diagnoses)
     best = min(unexplained, key=lambda name: unexplained[name])
     place = FAMILIES.index(best)
     gammas = [
         gamma / own
-        for each in found
+        for each in diagnoses
         if (gamma := each.fits[place].temperature) is not None and (own := each.own.temperature)
     ]
     return EstimatedHead(
         layer=layer,
         head=head,
-        family=best if informative * 2 > len(found) and best != FAMILIES[0] else "none",
-        inputs=len(found),
+        family=best if informative * 2 > len(diagnoses) and best != FAMILIES[0] else "none",
+        inputs=len(diagnoses),
         informative=informative,
         bandwidth=float(np.median(gammas)) if gammas else None,
-        on_edge=sum(each.fits[place].on_edge for each in found),
+        on_edge=sum(each.fits[place].on_edge for each in diagnoses),
         unexplained=unexplained,
-        own=float(np.mean([each.own.unexplained for each in found])),
-        disagreement=float(np.mean([each.fits[place].disagreement for each in found])),
+        own=float(np.mean([each.own.unexplained for each in diagnoses])),
+        disagreement=float(np.mean([each.fits[place].disagreement for each in diagnoses])),
     )

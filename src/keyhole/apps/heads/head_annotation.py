@@ -123,20 +123,20 @@ def agreement(
 
         def look(layer: int, maps: Maps, examples: Any = examples, hits: Any = hits) -> None:
             for number, each in enumerate(examples):
-                T, asked = len(each.words), each.targets >= 0
+                T, paired = len(each.words), each.targets >= 0
                 between = word_maps(maps[number, :, :T, :T], each.words)
                 places = np.arange(between.shape[-1])
                 between[:, places, places] = -1.0
-                hits[number][layer, :, 0] = between.argmax(axis=2)[:, asked] == each.targets[asked]
-                hits[number][layer, :, 1] = between.argmax(axis=1)[:, asked] == each.targets[asked]
+                hits[number][layer, :, 0] = between.argmax(axis=2)[:, paired] == each.targets[paired]
+                hits[number][layer, :, 1] = between.argmax(axis=1)[:, paired] == each.targets[paired]
 
         model.run(rows, visible, look)
         for index, each, hit in zip(batch, examples, hits, strict=True):
-            asked = np.flatnonzero(each.targets >= 0)
-            inputs.append(np.full(len(asked), index))
-            labels.append(np.array([each.labels[at] for at in asked], dtype=object))
-            offsets.append(each.targets[asked] - asked)
-            correct.append(hit.reshape(-1, len(asked)).T)
+            paired = np.flatnonzero(each.targets >= 0)
+            inputs.append(np.full(len(paired), index))
+            labels.append(np.array([each.labels[at] for at in paired], dtype=object))
+            offsets.append(each.targets[paired] - paired)
+            correct.append(hit.reshape(-1, len(paired)).T)
         done += len(batch)
         watch(Progress(done, len(lengths), f"inputs of up to {rows.shape[1]} rows"))
     joined = [np.concatenate(each) for each in (inputs, labels, offsets, correct)]
@@ -427,7 +427,7 @@ def ranked(
 
 def _score(
     label: str,
-    found: Mapping[str, tuple[Agreement, ...]],
+    agreements: Mapping[str, tuple[Agreement, ...]],
     sizes: Sizes,
     words: np.ndarray,
     *,
@@ -435,10 +435,10 @@ def _score(
     seed: int,
 ) -> RelationScore:
     """Choose on the first part, score on the second, and resample its inputs once for all rivals."""
-    chosen, scored = found["trained"]
-    shares = {kind: both[0].correct.mean(axis=0) for kind, both in found.items()}
+    chosen, scored = agreements["trained"]
+    shares = {kind: both[0].correct.mean(axis=0) for kind, both in agreements.items()}
     picks = {kind: int(share.argmax()) for kind, share in shares.items()}
-    columns = {kind: found[kind][1].correct[:, picks[kind]].astype(float) for kind in found}
+    columns = {kind: agreements[kind][1].correct[:, picks[kind]].astype(float) for kind in agreements}
     by_offset = {step: float((chosen.offsets == step).mean()) for step in OFFSETS}
     offset = max(by_offset, key=lambda step: by_offset[step])
     columns["offset"] = (scored.offsets == offset).astype(float)
@@ -465,7 +465,7 @@ def _score(
         offset_chosen=by_offset[offset],
         offset_scored=float(columns["offset"].mean()),
         chance=float(columns["chance"].mean()),
-        controls={kind: scored_map(kind) for kind in found if kind != "trained"},
+        controls={kind: scored_map(kind) for kind in agreements if kind != "trained"},
         over={
             rival: estimate(drawn["trained"] - drawn[rival], float((columns["trained"] - columns[rival]).mean()))
             for rival in columns

@@ -140,8 +140,8 @@ def head_use(
         enough = enough or bool((clear & (both[1][1].sum(axis=-1) >= 2)).any())
 
         def look(layer: int, maps: Maps, batch: Any = batch, both: Any = both, sinks: Any = sinks) -> None:
-            for table, keys, asked in both:
-                table[batch, layer] = row_statistics(maps, keys, asked, sinks)
+            for table, keys, rows in both:
+                table[batch, layer] = row_statistics(maps, keys, rows, sinks)
 
         model.run(rows, visible, look)
         done += len(batch)
@@ -172,7 +172,7 @@ def row_statistics(
     apart = np.where(allowed[:, None], np.abs(weights - 1 / n[..., None]), 0.0).sum(axis=-1) / 2
     T = maps.shape[-1]
     at = np.arange(T)
-    seen = {
+    statistics = {
         "entropy": (entropy / np.log(n), rows),
         "support": (support, rows),
         "share": (support / n, rows),
@@ -185,7 +185,7 @@ def row_statistics(
         "sink": ((weights * sinks[:, None, None, :]).sum(axis=-1), rows),
     }
     means = []
-    for values, where in (seen[name] for name in NAMES):
+    for values, where in (statistics[name] for name in NAMES):
         counted, total = where.sum(axis=-1), (values * where).sum(axis=-1)
         means.append(np.where(counted > 0, total / np.maximum(counted, 1), np.nan))  # NaN if no row counts
     return np.stack(means, axis=-1)

@@ -162,10 +162,10 @@ class Heads(Result):
         )
 
 
-def _drawn(shown: HeadMap) -> Figure:
-    names = [f"{number} {name}" for number, name in enumerate(shown.rows, 1)]
+def _drawn(attention: HeadMap) -> Figure:
+    names = [f"{number} {name}" for number, name in enumerate(attention.rows, 1)]
     each = -(-len(names) // MOST_CELLS)
-    weights = shown.weights
+    weights = attention.weights
     subtitle = "each row's weights have the sum 1; layers, heads and rows count from 1"
     if each > 1:
         weights = word_maps(weights[None], np.arange(len(names)) // each)[0]
@@ -177,7 +177,7 @@ def _drawn(shown: HeadMap) -> Figure:
         for to in range(len(names))
     ]
     return Figure(
-        title=f"attention of head {shown.layer + 1}-{shown.head + 1}",
+        title=f"attention of head {attention.layer + 1}-{attention.head + 1}",
         subtitle=subtitle,
         kind="heatmap",
         rows=tuple(rows),

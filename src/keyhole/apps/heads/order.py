@@ -191,8 +191,8 @@ def order_of_rows(model: Prepared, inputs: np.ndarray, *, context: int | None = 
     def embed(rows: np.ndarray, order: np.ndarray, positions: np.ndarray | None) -> np.ndarray:
         return model.embed_features(rows[order[before:] - before], positions)
 
-    made = [_Input(partial(embed, rows), before + len(rows), tuple(range(before))) for rows in inputs]
-    return _order(model, made, context, seed)
+    moved = [_Input(partial(embed, rows), before + len(rows), tuple(range(before))) for rows in inputs]
+    return _order(model, moved, context, seed)
 
 
 def _order(model: Prepared, inputs: Sequence[_Input], context: int | None, seed: int) -> OrderReport:

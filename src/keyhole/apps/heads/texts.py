@@ -78,7 +78,7 @@ def text_reader(folder: str | Path) -> TextReader:
     tokenizer.no_truncation()
     framed = tokenizer.encode("a")
     added = np.array(framed.special_tokens_mask, dtype=bool)
-    own = np.flatnonzero(~added)
-    if not len(own):
+    letters = np.flatnonzero(~added)
+    if not len(letters):
         raise CheckpointError(f"{str(path)!r} makes no token of the letter a; keyhole does not read such a tokenizer.")
-    return TextReader(tokenizer, tuple(framed.ids[: own[0]]), tuple(framed.ids[own[-1] + 1 :]))
+    return TextReader(tokenizer, tuple(framed.ids[: letters[0]]), tuple(framed.ids[letters[-1] + 1 :]))

@@ -137,8 +137,10 @@ GROUPED = replace(
         "value": ("blocks.{layer}.attn._W_V", "blocks.{layer}.attn._b_V"),
     },
 )
-BRIDGE = Architecture(
+BRIDGE = replace(
+    LENS,
     name="transformer lens 4",
+    layout="linear",
     tensors={
         "tokens": "embed.weight",
         "positions": "pos_embed.weight",
@@ -154,9 +156,7 @@ BRIDGE = Architecture(
         "final_norm": "ln_final.*",
         "unembedding": "unembed.*",
     },
-    fields=FIELDS,
-    causal=None,
-    own_code=OwnCode(SETTINGS, parts, default_format="float32"),
+    unused={},
     refuse={
         **REFUSE,
         "positional_embedding_type": ("standard", "queries and keys are then turned in neighbouring pairs"),
