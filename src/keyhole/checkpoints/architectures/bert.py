@@ -47,7 +47,8 @@ ROBERTA = replace(
     default_epsilon=1e-5,
 )
 ELECTRA = replace(BERT, name="electra", model_types=("electra",))
-DISTILBERT = Architecture(
+DISTILBERT = replace(
+    BERT,
     name="distilbert",
     model_types=("distilbert",),
     tensors={
@@ -70,12 +71,10 @@ DISTILBERT = Architecture(
         epsilon=(),
         activations=("activation",),
     ),
-    placement="post",
-    default_epsilon=1e-12,
-    activation="gelu",
-    unused=HEADS,
+    refuse={},
 )
-ALBERT = Architecture(
+ALBERT = replace(
+    BERT,
     name="albert",
     model_types=("albert",),
     tensors={
@@ -93,12 +92,8 @@ ALBERT = Architecture(
         "outer": "encoder.albert_layer_groups.{group}.albert_layers.0.ffn_output.*",
         "feedforward_norm": "encoder.albert_layer_groups.{group}.albert_layers.0.full_layer_layer_norm.*",
     },
-    fields=FIELDS,
-    placement="post",
-    default_epsilon=1e-12,
     activation="gelu_new",
     shared_layers=("num_hidden_layers", "num_hidden_groups"),
-    unused=HEADS,
     refuse={
         "inner_group_num": (1, "several layers then make a group"),
         "position_embedding_type": ("absolute", "scores then have terms for distances"),
