@@ -60,6 +60,20 @@ def test_text(tmp_path):
     assert sum(line.split()[-6:-5] == ["shuffled"] for line in long.splitlines()) == 4
 
 
+def test_samples_and_context_of_the_bound(tmp_path):
+    """They are those of the norm bound; a number of samples below 1 is refused. A model without norms has no bound."""
+    folder = write(tmp_path / "bert", tiny.bert)
+    bound = json.loads(run(folder, "--samples", "1e9", "--context", "50", "--json").stdout)["stand_in"]
+    assert (bound["samples"], bound["context"], bound["vacuous"]) == (1e9, 50, True)
+    refused = run(folder, "--samples", "0")
+    assert refused.exit_code == 2
+    assert "at least one sample" in " ".join(refused.stderr.split())
+    save_file(heads_of(), tmp_path / "bare.safetensors")
+    bare = json.loads(run(tmp_path / "bare.safetensors", "--json").stdout)
+    assert bare["stand_in"] is None
+    assert "Nothing bounds the rows" in bare["stand_in_is"]
+
+
 def test_by_how_much_it_is_vacuous():
     """With 10^orders times the samples, and a little more, the bound says something; with a little less it does not."""
     checkpoint = load_checkpoint(tiny.bert()[0], config={"num_attention_heads": 3})
