@@ -54,7 +54,7 @@ class Placed:
 def place_tensors(files: WeightFiles, architecture: Architecture | str | None) -> Placed:
     """Place all tensors in the architecture that is given, or that the configuration or the names show."""
     files = replace(files, tensors=_plain_names(files.tensors))
-    best, several = None, ""
+    fits, several = [], ""
     for candidate in _candidates(files, architecture):
         names = [candidate.names(role)[0] for role in ATTENTION if role in candidate.tensors]
         prefixes = [
@@ -62,17 +62,15 @@ def place_tensors(files: WeightFiles, architecture: Architecture | str | None) -
         ]
         prefixes = [each for each in prefixes if all(each + name in files.tensors for name in names)]
         if len(prefixes) == 1:
-            placed = _place(candidate, files, prefixes[0])
-            if best is None or _unknown(placed) < _unknown(best):
-                best = placed
+            fits.append(_place(candidate, files, prefixes[0]))
         elif prefixes and not several:
             several = (
                 f"{files.source!r} holds {len(prefixes)} stacks of attention layers, under "
                 f"{', '.join(map(repr, sorted(prefixes)[:4]))}, and {candidate.name} fits each; save one alone, or "
                 "describe it with its whole names (keyhole.checkpoints.Architecture)."
             )
-    if best is not None:
-        return best
+    if fits:
+        return min(fits, key=lambda placed: sum(not each.known for each in placed.unused))
     name = architecture.name if isinstance(architecture, Architecture) else architecture
     name = name or files.config.get("model_type")
     what = f"{name} has" if name else "any known architecture has"
@@ -82,10 +80,6 @@ def place_tensors(files: WeightFiles, architecture: Architecture | str | None) -
         f"{', '.join(sorted(files.tensors)[:6]) or 'no tensor'}, …. Describe its architecture "
         "(keyhole.checkpoints.Architecture)."
     )
-
-
-def _unknown(placed: Placed) -> int:
-    return sum(not each.known for each in placed.unused)
 
 
 def _plain_names(tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
