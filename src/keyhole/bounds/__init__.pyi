@@ -5,7 +5,6 @@ from keyhole.bounds.construction_norms import pair_construction as pair_construc
 from keyhole.bounds.derivation import Step as Step
 from keyhole.bounds.finite.floor import information_floor as information_floor
 from keyhole.bounds.finite.identification import identification_size as identification_size
-from keyhole.bounds.finite.occam import agnostic_error as agnostic_error
 from keyhole.bounds.softmax import softmax_move as softmax_move
 from keyhole.bounds.theorems.guarantees import Guarantee as Guarantee
 from keyhole.bounds.theorems.guarantees import guarantee as guarantee

@@ -16,12 +16,12 @@ from keyhole.attention import ReadOut, Tabulated, TabulatedHead, Wiring, evaluat
 from keyhole.attention.layers import GELU
 from keyhole.bounds import LISTS, PRODUCT_LISTS, TABULATED, guarantee, pair_construction
 from keyhole.bounds.theorems.decision_lists import (
-    absence,
     any_law_lists,
     average_absence,
     largest_frequency,
     list_complexity,
     literal_count,
+    nats_per_ring,
     product_law_lists,
     product_list_complexity,
 )
@@ -161,7 +161,7 @@ def test_the_identity_and_the_truncation_ring_by_ring(T, A):
         assert first(frozenset()) == softmax(word, rates, values)
         assert evaluated([word], rates, values, T, A) == pytest.approx(float(first(frozenset())), abs=1e-14)
         for depth in range(1, 5):
-            assert float(missed(frozenset(), depth)) <= absence(spread, depth, A) * (1 + 1e-12)
+            assert float(missed(frozenset(), depth)) <= exp(-depth * nats_per_ring(spread, A)) * (1 + 1e-12)
 
 
 def test_the_truncation_is_approached():
@@ -173,7 +173,7 @@ def test_the_truncation_is_approached():
             for ring in range(depth):
                 left = absent_mass - ring * each
                 missed *= left / (left + present_mass)
-            assert 0.999 < missed / absence(R, depth, A) <= 1
+            assert 0.999 < missed / exp(-depth * nats_per_ring(R, A)) <= 1
 
 
 def test_the_identity_by_simulation():
@@ -292,8 +292,6 @@ def test_refusals():
             product_law_lists(p, 10, 100)
     with pytest.raises(AssumptionError, match="at least one sample"):
         any_law_lists(1.0, 10, 0.5)
-    with pytest.raises(AssumptionError, match="depth"):
-        absence(1.0, 0)
 
 
 def test_the_best_list_is_found():

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.bounds import DEEP, guarantee, hypothetical
+from keyhole.bounds import DEEP, PATH, SCALAR, TABULATED, guarantee, hypothetical
 from keyhole.bounds.construction_norms import pair_construction
 from keyhole.bounds.derivation import STANDARD, Complexity, Lemma, Step
-from keyhole.bounds.theorems.norm_fields import deep_dials, path_dials, scalar_dials, tabulated_dials
 from keyhole.bounds.theorems.peeling import peel, peeled, peeled_or_zero
 from keyhole.bounds.theorems.risk import Loss, deviation, margin_loss, risk_step
 from keyhole.errors import AssumptionError
@@ -88,7 +87,7 @@ def test_shares_of_delta_sum_to_one():
 def test_a_profile_is_peeled_norm_by_norm():
     """P_∞ = 10 goes to 2^{14/4} with share 1/210, R = 0 stays with share 1/2: δ is multiplied by 1/420."""
     profile = replace(pair_construction("signed-and", 100, 3))
-    rounded, nats = peel(profile, tabulated_dials(profile))
+    rounded, nats = peel(profile, TABULATED.dials(profile))
     assert (rounded.path_inf, rounded.spread) == (pytest.approx(2**3.5), 0.0)
     assert nats == pytest.approx(log(420))
     assert deviation(100, 0.02, peeled=nats) == pytest.approx(deviation(100, 0.02 / 420))
@@ -100,18 +99,18 @@ def test_a_model_of_many_layers_is_peeled():
     deep = replace(
         one, blocks=tuple(replace(block, heads=block.heads * 3) for block in one.blocks * 30), projected=True
     )
-    nats = peel(deep, deep_dials(deep))[1]
+    nats = peel(deep, DEEP.dials(deep))[1]
     assert nats > 750
     assert exp(-nats) == 0
     found = guarantee(DEEP, deep, 1e9, measured=True)
     assert found.derivation.parts[1].value == pytest.approx(sqrt((log(200) + nats) / 2e9))
 
 
-@pytest.mark.parametrize("dials", [tabulated_dials, path_dials, scalar_dials, deep_dials])
-def test_a_dial_reads_what_was_turned(dials):
+@pytest.mark.parametrize("route", [TABULATED, PATH, SCALAR, DEEP], ids=lambda route: route.key)
+def test_a_dial_reads_what_was_turned(route):
     """Each dial turns its own number and no other."""
     profile = pair_construction("parity", 50, 3)
-    found = dials(profile)
+    found = route.dials(profile)
     assert len({dial.way for dial in found}) == len(found) == len({dial.label for dial in found})
     for dial in found:
         turned = dial.turn(profile, 1234.5)

@@ -53,14 +53,6 @@ def pooling_radius(profile: NormProfile) -> float:
     return min(radius, norm("D_X", profile.token_diameter) / 2)
 
 
-def _scores(head: HeadNorms, profile: NormProfile, pairs: float, label: str) -> Cover:
-    """The cover of one head's scores: by ‖M‖_F B_Z, or by the norm of its one query where that is smaller."""
-    b_x, b_z = profile.token_radius, profile.query_radius
-    if head.query is not None and norm("‖q‖", head.query) <= norm("‖M‖_F", head.score.frobenius) * b_z:
-        return bilinear_cover(head.query, b_x, 1.0, pairs, "scores" + label)
-    return bilinear_cover(head.score.frobenius, b_x, b_z, pairs, "scores" + label)
-
-
 def head_cover(head: HeadNorms, profile: NormProfile, samples: Real, label: str = "") -> Cover:
     """Covers one transformer head σ(W_Vᵀ Xᵀ softmax(X M z)), ℓ2 error at its k outputs.
 
@@ -75,8 +67,11 @@ def head_cover(head: HeadNorms, profile: NormProfile, samples: Real, label: str 
     """
     points = sample_size(samples) * whole("the number of tokens", profile.tokens)
     spectral = norm("‖W_V‖₂", head.value.spectral)
+    size, query_radius = norm("‖M‖_F", head.score.frobenius), profile.query_radius
+    if head.query is not None and norm("‖q‖", head.query) <= size * query_radius:  # the norm of its one query
+        size, query_radius = head.query, 1.0
     return attention_cover(
-        _scores(head, profile, points, label),
+        bilinear_cover(size, profile.token_radius, query_radius, points, "scores" + label),
         matrix_cover(head.value.columns21, profile.token_radius, head.value.columns, points, "values" + label),
         value_radius=spectral * pooling_radius(profile),
         constant=profile.normaliser_constant,

@@ -1,9 +1,9 @@
 """Finite classes: a function describable before the data were seen, and fitting them, is nearly right."""
 
-from math import ceil, comb, exp, log, log1p, sqrt
+from math import ceil, comb, exp, log, log1p
 
 from keyhole.bounds.finite.binomial import error_ceiling
-from keyhole.bounds.validate import Real, failure, norm, positive, sample_size, subset_size, whole
+from keyhole.bounds.validate import Real, failure, norm, positive, subset_size, whole
 from keyhole.errors import AssumptionError
 
 
@@ -29,19 +29,6 @@ def certificate_nats(context: int, sparsity: int, delta: Real, symbols: int = 2)
     """
     prior = 1 / ((sparsity + 1) * (sparsity + 2))
     return junta_nats(context, sparsity, symbols) - log(failure(delta)) - log(prior)
-
-
-def agnostic_error(nats: Real, samples: Real, error_rate: Real = 0.0) -> float:
-    """Error of any function of a finite class, by Hoeffding.
-
-    Statement  err ≤ êrr + √((ln|H| + ln(1/δ))/(2m)) for every h ∈ H.
-    Proof      Hoeffding, union over H.
-    Source     Textbook (Occam).
-
-    >>> agnostic_error(2, 100, 0.1)
-    0.2
-    """
-    return norm("the error rate", error_rate) + sqrt(norm("nats", nats) / (2 * sample_size(samples)))
 
 
 def exact_error(nats: Real, samples: int, errors: int = 0) -> float:

@@ -61,22 +61,6 @@ def literal_count(context: Real, symbols: Real = 2, constant_tokens: Real = 1) -
     return pairs + whole("the number of constant tokens", constant_tokens, least=0)
 
 
-def absence(spread: Real, depth: Real, symbols: Real = 2) -> float:
-    """η_D: the chance that the first D rings are all of pairs that an input does not show, at most.
-
-    Statement  P(the first D rings are absent) ≤ η_D = (1 − 1/(1 + (A−1)e^R))^D for every input.
-    Proof      As long as no present clock has rung, the next ring is present with probability (present mass) over
-               (present and remaining absent mass). At every position the absent mass is at most (A−1)e^R times the
-               present one, and it only shrinks.
-    Equality   Approached for many positions whose absent scores are all R higher.
-    Source     Ours (Theorem L).
-
-    >>> round(absence(0.0, 10), 7)
-    0.0009766
-    """
-    return exp(-whole("the depth", depth) * _nats_per_ring(norm("the spread R", spread), whole("A", symbols)))
-
-
 def average_absence(least_probability: Real, depth: Real) -> float:
     """ρ^D: the chance, over inputs with independent symbols, that D given pairs are all absent, at most.
 
@@ -106,11 +90,23 @@ def largest_frequency(chance: float, nats: float, samples: float) -> float:
     return sqrt(2 * chance * nats / samples) + nats / (3 * samples)
 
 
-def _nats_per_ring(spread: float, symbols: int) -> float:
-    """−ln(1 − 1/(1 + (A−1)e^R)) = ln(1 + e^{−R}/(A−1)), without cancellation; infinite for one symbol."""
-    if symbols == 1:
+def nats_per_ring(spread: Real, symbols: Real) -> float:
+    """The rate ln(1 + e^{−R}/(A−1)) at which the chance falls that an input shows none of the pairs that ring.
+
+    Statement  P(the first D rings are absent) ≤ η_D = (1 − 1/(1 + (A−1)e^R))^D for every input; this is −ln η_1.
+    Proof      As long as no present clock has rung, the next ring is present with probability (present mass) over
+               (present and remaining absent mass). At every position the absent mass is at most (A−1)e^R times the
+               present one, and it only shrinks.
+    Equality   Approached for many positions whose absent scores are all R higher.
+    Source     Ours (Theorem L).
+
+    >>> round(exp(-10 * nats_per_ring(0.0, 2)), 7)
+    0.0009766
+    """
+    r, others = norm("the spread R", spread), whole("the alphabet", symbols) - 1
+    if others == 0:
         return inf
-    return log1p(exp(-spread) / (symbols - 1)) if spread <= LARGEST_SPREAD else 0.0
+    return log1p(exp(-r) / others) if r <= LARGEST_SPREAD else 0.0
 
 
 @lru_cache(maxsize=4096)
@@ -122,14 +118,14 @@ def any_law_lists(spread: float, literals: int, samples: float, symbols: int = 2
     Proof      Cut at the D-th ring of all N clocks, and let the output be 0 if none of them was present. For fixed
                clocks what is cut is linear in the values of D distinct pairs, so it is a mixture of lists with values
                ±1: at most (2N)^D functions bounded by 1, and Massart's lemma holds for their convex hull. What is left
-               out is at most η_D on every input (`absence`).
+               out is at most η_D on every input (`nats_per_ring`).
     Source     Ours (Theorem L).
 
     >>> lists = any_law_lists(4.0, 2001, 1e6)
     >>> round(lists.value, 7), lists.depth
     (0.0743399, 275)
     """
-    nats = _nats_per_ring(norm("the spread R", spread), whole("the alphabet", symbols))
+    nats = nats_per_ring(spread, symbols)
     m, n = sample_size(samples), whole("the number of literals", literals)
 
     def at(depth: int) -> Lists:

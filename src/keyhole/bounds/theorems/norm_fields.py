@@ -49,51 +49,32 @@ HEAD: dict[Way, str] = {
 }
 
 
-def _dials(
-    profile: NormProfile, plain: Mapping[str, str], heads: Mapping[Way, str] = MappingProxyType({}), *outputs: str
+def dials(
+    profile: NormProfile,
+    plain: Mapping[str, str],
+    heads: Mapping[Way, str] = MappingProxyType({}),
+    outputs: tuple[str, ...] = (),
 ) -> list[Dial]:
     """List numbers of the profile, then those of every head, then those of every output matrix, where there are any."""
-    dials = [Dial((name,), label) for name, label in plain.items() if getattr(profile, name) is not None]
+    turned = [Dial((name,), label) for name, label in plain.items() if getattr(profile, name) is not None]
     ends = []
     for b, block in enumerate(profile.blocks):
         layer = f" of layer {b + 1}" if len(profile.blocks) > 1 else ""
         for h, head in enumerate(block.heads):
             where = layer + (f", head {h + 1}" if len(block.heads) > 1 else "")
             given = {way: label for way, label in heads.items() if way != QUERY or head.query is not None}
-            dials += [Dial(("blocks", b, "heads", h, *way), label + where) for way, label in given.items()]
+            turned += [Dial(("blocks", b, "heads", h, *way), label + where) for way, label in given.items()]
         if block.output is not None:
             names = {"spectral": "‖W_C‖₂", "columns21": "‖W_C‖₂₁"}
             ends += [Dial(("blocks", b, "output", norm), names[norm] + layer) for norm in outputs]
-    return dials + ends
-
-
-def tabulated_dials(profile: NormProfile) -> list[Dial]:
-    """List the numbers that Theorem T reads, and Theorem L under any law."""
-    return _dials(profile, {"path_inf": "P_∞", "spread": "the spread R"})
-
-
-def product_list_dials(profile: NormProfile) -> list[Dial]:
-    """List those that Theorem L reads where symbols are independent: no norm of the scores."""
-    return _dials(profile, {"path_inf": "P_∞"})
-
-
-def path_dials(profile: NormProfile) -> list[Dial]:
-    """List those that Theorem P reads."""
-    return _dials(profile, {"path": "P", **RADII, **TRAINED}, {**SPECTRAL, QUERY: "‖q‖"})
+    return turned + ends
 
 
 def scalar_dials(profile: NormProfile) -> list[Dial]:
     """List those that Theorems S and M and Corollary E read."""
     paid = profile.positions11 is not None or profile.embedding11 is not None
     heads = {**HEAD, QUERY: "‖q‖", **(SPECTRAL if paid else {})}
-    return _dials(profile, {"readout": "‖w‖₂", **RADII, **TRAINED}, heads, "spectral")
-
-
-def deep_dials(profile: NormProfile) -> list[Dial]:
-    """List those that Theorem D reads."""
-    plain = {"readout": "‖w‖₂", "token_radius": "B_X", **TRAINED}
-    heads = {("score", "frobenius"): "‖M‖_F", **SPECTRAL, **HEAD}
-    return _dials(profile, plain, heads, "spectral", "columns21")
+    return dials(profile, {"readout": "‖w‖₂", **RADII, **TRAINED}, heads, ("spectral",))
 
 
 MATRIX_NORMS = {"spectral": "₂", "frobenius": "_F", "columns21": "₂₁", "rows21": "ᵀ₂₁", "entries11": "₁₁"}
@@ -104,4 +85,4 @@ def rival_dials(score: str, value: str) -> Callable[[NormProfile], list[Dial]]:
     read = [("score", "M", "spectral"), ("score", "M", score), ("value", "W_V", "spectral"), ("value", "W_V", value)]
     heads: dict[Way, str] = {(part, name): f"‖{m}‖{MATRIX_NORMS[name]}" for part, m, name in read}
     plain = {"readout": "‖w‖₂", **RADII, **TRAINED}
-    return lambda profile: _dials(profile, plain, heads, "spectral", "columns21")
+    return lambda profile: dials(profile, plain, heads, ("spectral", "columns21"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 
 from keyhole.bounds.covers.chaining import complexity_of
@@ -9,14 +10,7 @@ from keyhole.bounds.covers.deep import deep_cover, require_query_row
 from keyhole.bounds.covers.heads import fixed_rows, scalar_model_cover
 from keyhole.bounds.derivation import Complexity
 from keyhole.bounds.theorems.decision_lists import list_complexity, product_list_complexity
-from keyhole.bounds.theorems.norm_fields import (
-    Dial,
-    deep_dials,
-    path_dials,
-    product_list_dials,
-    scalar_dials,
-    tabulated_dials,
-)
+from keyhole.bounds.theorems.norm_fields import HEAD, QUERY, RADII, SPECTRAL, TRAINED, Dial, dials, scalar_dials
 from keyhole.bounds.theorems.path import path_complexity
 from keyhole.bounds.theorems.tabulated import tabulated_complexity
 from keyhole.bounds.validate import Real
@@ -69,23 +63,42 @@ def _bounded(profile: NormProfile) -> tuple[str, ...]:
     )
 
 
+TABLES = partial(dials, plain={"path_inf": "P_∞", "spread": "the spread R"})
 TABULATED = Route(
     "tabulated",
     "Theorem T: one layer with a fixed query",
     tabulated_complexity,
-    tabulated_dials,
+    TABLES,
     SPREAD_NOTE,
 )
-LISTS = Route("lists", "Theorem L: decision lists, any law", list_complexity, tabulated_dials, LIST_NOTE)
+LISTS = Route("lists", "Theorem L: decision lists, any law", list_complexity, TABLES, LIST_NOTE)
 PRODUCT_LISTS = Route(
     "product-lists",
     "Theorem L, independent symbols: decision lists",
     product_list_complexity,
-    product_list_dials,
+    partial(dials, plain={"path_inf": "P_∞"}),  # no norm of the scores
     LIST_NOTE,
 )
 SCALAR = Route("cover", "Theorem S: one layer by covers", _scalar, scalar_dials, COVER_NOTE)
-PATH = Route("path", "Theorem P: one layer by its path norm", path_complexity, path_dials, COVER_NOTE)
-DEEP = Route("deep", "Theorem D: any depth by covers", _deep, deep_dials, COVER_NOTE, require_query_row)
+PATH = Route(
+    "path",
+    "Theorem P: one layer by its path norm",
+    path_complexity,
+    partial(dials, plain={"path": "P", **RADII, **TRAINED}, heads={**SPECTRAL, QUERY: "‖q‖"}),
+    COVER_NOTE,
+)
+DEEP = Route(
+    "deep",
+    "Theorem D: any depth by covers",
+    _deep,
+    partial(
+        dials,
+        plain={"readout": "‖w‖₂", "token_radius": "B_X", **TRAINED},
+        heads={("score", "frobenius"): "‖M‖_F", **SPECTRAL, **HEAD},
+        outputs=("spectral", "columns21"),
+    ),
+    COVER_NOTE,
+    require_query_row,
+)
 
 ROUTES: tuple[Route, ...] = (TABULATED, LISTS, PRODUCT_LISTS, SCALAR, PATH, DEEP)
