@@ -10,7 +10,7 @@ from keyhole.sweeps.runs.run import run
 from keyhole.training.learners import SetSettings
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import DeepLearner, TransformerLearner
-from keyhole.training.network.sets import Batches, TrainedSet, train
+from keyhole.training.network.sets import Batches, TrainedSet, train_set
 from keyhole.training.task import SparseTask
 
 SETTINGS = TransformerSettings(heads=2, width=4, hidden=4, batch=8, steps=20, every=20, dropout=0.1)
@@ -32,7 +32,8 @@ def digests() -> dict[str, str]:
             ("deep", DeepLearner(layers=2, settings=SETTINGS), 16),
         ]
     }
-    encoder = train(SetSettings("encoder", "squared", layers=1, heads=1, width=4, batch=8, steps=4), coins, 1, 1, 3, 3)
+    settings = SetSettings("encoder", "squared", layers=1, heads=1, width=4, batch=8, steps=4)
+    *_, encoder = train_set(settings, coins, 1, 1, 3, 3, pause=4)
     read = TrainedSet(encoder.settings, encoder.parameters, ()).predict(coins(5).tokens)
     return {**of_runs, "encoder": digest(encoder.parameters), "read": hashlib.sha256(read.tobytes()).hexdigest()}
 

@@ -9,7 +9,7 @@ import pytest
 
 from keyhole.errors import StoreError, WorkerError
 from keyhole.files.model import write_model
-from keyhole.sweeps.runs import weights
+from keyhole.sweeps.runs import queue
 from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.sweeps.runs.store import Store
 from keyhole.training.learners.settings import TransformerSettings
@@ -28,10 +28,10 @@ def test_kept_and_made_again_are_the_same(tmp_path):
     with Store(tmp_path) as store:
         store.add([(spec, run(spec))])
         told = []
-        kept = weights.weights_of(store, spec.identity[:9], tell=told.append)
+        kept = queue.weights_of(store, spec.identity[:9], tell=told.append)
         assert told == []
         store.weights_path(spec.identity).unlink()
-        again = weights.weights_of(store, spec.identity[:9], tell=told.append)
+        again = queue.weights_of(store, spec.identity[:9], tell=told.append)
         assert [spec.identity[:10] in line for line in told] == [True]
         assert RunSpec.from_record(store.run(spec.identity).configuration) == spec
     assert kept.keys() == again.keys()
@@ -49,21 +49,21 @@ def test_what_cannot_be_had_is_said(tmp_path, monkeypatch):
         path = store.weights_path(spec.identity)
         path.write_bytes(path.read_bytes()[:-5])
         with pytest.raises(StoreError, match="are damaged: the file is cut off"):
-            weights.weights_of(store, spec.identity)
+            queue.weights_of(store, spec.identity)
         write_model(path, {"score": made.weights["score"] + 1}, {"kind": "trained"})
         with pytest.raises(StoreError, match="are not those of their run"):
-            weights.weights_of(store, spec.identity)
+            queue.weights_of(store, spec.identity)
         path.unlink()
         other = {"score": np.nextafter(made.weights["score"], 2)}
-        monkeypatch.setattr(weights, "run", lambda _cell: replace(made, weights=other))
+        monkeypatch.setattr(queue, "run", lambda _cell: replace(made, weights=other))
         with pytest.raises(StoreError, match="as often right, with other weights"):
-            weights.weights_of(store, spec.identity)
-        monkeypatch.setattr(weights, "run", lambda _cell: replace(made, weights=None))
+            queue.weights_of(store, spec.identity)
+        monkeypatch.setattr(queue, "run", lambda _cell: replace(made, weights=None))
         with pytest.raises(StoreError, match="of coin, which has no weights"):
-            weights.weights_of(store, spec.identity)
-        monkeypatch.setattr(weights, "run", lambda _cell: replace(made, accuracy=0.5))
+            queue.weights_of(store, spec.identity)
+        monkeypatch.setattr(queue, "run", lambda _cell: replace(made, accuracy=0.5))
         with pytest.raises(StoreError, match="came out otherwise"):
-            weights.weights_of(store, spec.identity)
+            queue.weights_of(store, spec.identity)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_run_is_made_again_on_one_thread(forgotten, monkeypatch, threads):
         monkeypatch.delenv("NPROC")
     else:
         monkeypatch.setenv("NPROC", threads)
-    again = weights.weights_of(store, spec.identity)
+    again = queue.weights_of(store, spec.identity)
     np.testing.assert_array_equal(again["score"], made.weights["score"])
     (line,) = diary.read_text().splitlines()
     assert (int(line.split()[0]) == os.getpid()) == (threads == "1")
@@ -109,9 +109,9 @@ def test_ctrl_c_ends_the_worker_that_trains_again(forgotten, monkeypatch):
         workers.extend(multiprocessing.active_children())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(weights, "wait", pressed)
+    monkeypatch.setattr(queue, "wait", pressed)
     with pytest.raises(KeyboardInterrupt):
-        weights.weights_of(store, spec.identity)
+        queue.weights_of(store, spec.identity)
     assert len(workers) == 1
     assert not workers[0].is_alive()
     assert not diary.exists()
@@ -126,4 +126,4 @@ def test_a_worker_that_dies_training_again_is_named(forgotten, monkeypatch):
         RunSpec, "from_record", lambda _record: replace(spec, learner=replace(spec.learner, dies_at=20))
     )
     with pytest.raises(WorkerError, match=r"A worker process ended.*coin on and:2 with T = 4, m = 20, seed 0"):
-        weights.weights_of(store, spec.identity)
+        queue.weights_of(store, spec.identity)

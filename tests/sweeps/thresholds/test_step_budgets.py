@@ -6,8 +6,7 @@ import pytest
 
 from keyhole.sweeps.runs.store import RunSummary
 from keyhole.sweeps.thresholds.schedule import Online
-from keyhole.sweeps.thresholds.step_budgets import budgets, sweep_by_steps
-from keyhole.sweeps.thresholds.sweeps import Sweep, SweepPlan
+from keyhole.sweeps.thresholds.sweeps import Sweep, SweepPlan, budgets, sweep_by_steps
 from keyhole.training.learners import TransformerLearner, TransformerSettings
 from keyhole.training.task import SparseTask
 

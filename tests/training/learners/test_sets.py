@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.errors import ArgumentError
 from keyhole.training.learners.settings import SetSettings
-from keyhole.training.network.sets import Batches, train, train_slowly
+from keyhole.training.network.sets import Batches, train_set
 
 SHORT = {"layers": 1, "heads": 2, "width": 8, "hidden": 8, "batch": 16, "steps": 50}
 
@@ -30,8 +30,8 @@ def coins(rng):
 def test_order_padding_and_learning(network):
     """Sets do not see order, positions do; padding is never seen; training lowers the loss; a seed repeats it."""
     settings = SetSettings(network, **SHORT)
-    before, after = train_slowly(settings, coins(np.random.default_rng(0)), 2, 2, 6, 3, pause=50)
-    again = train(settings, coins(np.random.default_rng(0)), 2, 2, 6, 3)
+    before, after = train_set(settings, coins(np.random.default_rng(0)), 2, 2, 6, 3, pause=50)
+    *_, again = train_set(settings, coins(np.random.default_rng(0)), 2, 2, 6, 3, pause=settings.steps)
     assert all(np.array_equal(after.parameters[name], again.parameters[name]) for name in after.parameters)
     batch = coins(np.random.default_rng(1))(200)
     found = after.predict(batch.tokens, batch.lengths)

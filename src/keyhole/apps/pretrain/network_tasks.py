@@ -76,7 +76,7 @@ class NetworkTask(PretrainingTask):
 
     def measure(self, spec: RunSpec) -> Outcome:
         """Train from a random start, probing the network before, half way and after, and judge it."""
-        from keyhole.training.network.sets import Batches, train_slowly
+        from keyhole.training.network.sets import Batches, train_set
 
         settings, model = cast("SetSettings", spec.learner), self.model.make()
         _, drawn, learning, fresh = spec.seeds()
@@ -90,7 +90,7 @@ class NetworkTask(PretrainingTask):
 
         tokens, targets = self.sample(2, longest, rng)
         course = list(
-            train_slowly(
+            train_set(
                 settings,
                 draw,
                 tokens.shape[2],

@@ -9,7 +9,7 @@ from keyhole.files.atomic import home
 from keyhole.latent.inference import Attention, Context, Settings
 from keyhole.latent.models import FiniteModel
 from keyhole.progress import Watch, ignore
-from keyhole.sweeps.runs import RunSpec, Store, gather_weights
+from keyhole.sweeps.runs import Execution, RunSpec, Store, gather_runs, weights_of
 from keyhole.training.learners import SetSettings
 
 SEEN = (2, 4, 8, 16, 32)  # tokens of the sequences it is trained on
@@ -26,7 +26,8 @@ def train_encoder(model: object, *, seed: int = 0, store: str | Path | None = No
     settings = SetSettings("encoder", "log" if finite else "squared", layers=1, batch=128, steps=STEPS)
     spec = RunSpec(NetworkTask(NetworkModel.of(model), SEEN, SEEN, "masked"), settings, max(SEEN), None, seed)
     with Store(home(store)) as kept:
-        weights = gather_weights(spec, kept, watch)
+        gather_runs([spec], kept, Execution(kept.folder, workers=1, keep_weights=True), watch)
+        weights = weights_of(kept, spec.identity)
     from keyhole.training.network.sets import TrainedSet  # imports jax
 
     network = TrainedSet(settings, {name: array.astype(np.float32) for name, array in weights.items()}, ())

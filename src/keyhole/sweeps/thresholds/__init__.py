@@ -7,12 +7,12 @@ from keyhole.sweeps.thresholds.design import schedule_from_record as schedule_fr
 from keyhole.sweeps.thresholds.schedule import Grid as Grid
 from keyhole.sweeps.thresholds.schedule import Online as Online
 from keyhole.sweeps.thresholds.schedule import Rounds as Rounds
-from keyhole.sweeps.thresholds.step_budgets import Attempt as Attempt
-from keyhole.sweeps.thresholds.step_budgets import sweep_by_steps as sweep_by_steps
+from keyhole.sweeps.thresholds.sweeps import Attempt as Attempt
 from keyhole.sweeps.thresholds.sweeps import Sweep as Sweep
 from keyhole.sweeps.thresholds.sweeps import SweepPlan as SweepPlan
 from keyhole.sweeps.thresholds.sweeps import Tally as Tally
 from keyhole.sweeps.thresholds.sweeps import replay as replay
 from keyhole.sweeps.thresholds.sweeps import sweep as sweep
+from keyhole.sweeps.thresholds.sweeps import sweep_by_steps as sweep_by_steps
 from keyhole.sweeps.thresholds.threshold import Threshold as Threshold
 from keyhole.sweeps.thresholds.threshold import estimate_threshold as estimate_threshold

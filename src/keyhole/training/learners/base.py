@@ -105,3 +105,28 @@ class Learner(Method):
     def fit_online(self, size: ProblemSize, source: SampleSource, seed: np.random.SeedSequence) -> Fitted:
         """Learn from samples drawn afresh for every step."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ExactLearner(Learner):
+    """A learner that reads bits, and searches for a function without error; its name gives all its settings."""
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy",)
+    bears_noise: ClassVar[bool] = False
+
+    def record(self) -> dict[str, Any]:
+        """Return the name."""
+        return {"name": self.name}
+
+    def validate(self, size: ProblemSize, *, online: bool) -> None:
+        """Refuse fresh samples, and symbols other than bits."""
+        super().validate(size, online=online)
+        if size.symbols != 2:
+            raise ArgumentError(
+                f"{self.name} reads bits, and this task has {size.symbols} symbols; use an alphabet of 2."
+            )
+
+
+def as_bits(inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n T"]:
+    """Return symbols 0 and 1 as bits, without a copy."""
+    return inputs.view(np.bool_)

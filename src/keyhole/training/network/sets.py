@@ -72,16 +72,13 @@ class TrainedSet:
         return outputs, states
 
 
-def train(settings: SetSettings, draw: Draw, inputs: int, outputs: int, longest: int, seed: int) -> TrainedSet:
-    """Train a network from a random start, by Adam with a cosine schedule; `draw` gives the sequences of each chunk."""
-    *_, last = train_slowly(settings, draw, inputs, outputs, longest, seed, pause=settings.steps)
-    return last
-
-
-def train_slowly(
+def train_set(
     settings: SetSettings, draw: Draw, inputs: int, outputs: int, longest: int, seed: int, *, pause: int
 ) -> Iterator[TrainedSet]:
-    """The network before training, then after every `pause` steps, the last one trained to the end."""
+    """Train by Adam with a cosine schedule; `draw` gives the sequences of each chunk.
+
+    Return the network before training, then after every `pause` steps, the last one trained to the end.
+    """
     advance_chunk = compiled(advance, settings, usual=True)
     with own_settings():
         parameters = initial(settings, inputs, outputs, longest, random_key(seed))
