@@ -193,10 +193,10 @@ class FittedLaw:
 
     def at(self, context: float) -> float:
         """The law's m*(T)."""
-        return self.law.value(float(context), {name: each.value for name, each in self.coefficients.items()})
+        return self.law.value(float(context), {name: number.value for name, number in self.coefficients.items()})
 
     def __str__(self) -> str:
-        numbers = ", ".join(f"{name} = {each}" for name, each in self.coefficients.items())
+        numbers = ", ".join(f"{name} = {number}" for name, number in self.coefficients.items())
         return f"m* = {self.formula} with {numbers}"
 
 

@@ -81,10 +81,10 @@ def learners_figure(
         raise DataError("A plot of thresholds was asked for, and no learner has one; run a sweep first.")
     first = next(iter(learners))
     lines: list[Row] = [
-        {"context": each.context, "m": each.m, "of": name}
+        {"context": threshold.context, "m": threshold.m, "of": name}
         for name, thresholds in learners.items()
-        for each in thresholds
-        if each.m is not None and (verdict is None or name != first)  # laws go where its line would
+        for threshold in thresholds
+        if threshold.m is not None and (verdict is None or name != first)  # laws go where its line would
     ]
     lines += _best_law_rows(verdict, learners[first], (0.0, np.inf), shown=1, beside="log")
     lines += _floor_rows(floors or {}, (0.0, np.inf))
@@ -156,16 +156,16 @@ def _threshold_rows(learners: Mapping[str, Sequence[Threshold]]) -> list[Row]:
     """A point and an interval for each threshold; a censored one is drawn at the edge of the sizes tried."""
     rows: list[Row] = []
     for name, thresholds in learners.items():
-        for each in thresholds:
-            edge = float(each.largest if each.censored == "above" else each.smallest)
-            m = edge if each.m is None else each.m
+        for threshold in thresholds:
+            edge = float(threshold.largest if threshold.censored == "above" else threshold.smallest)
+            m = edge if threshold.m is None else threshold.m
             rows.append(
                 {
-                    "context": each.context,
+                    "context": threshold.context,
                     "m": m,
-                    "low": m / 2 if each.censored == "below" else min(each.low or m / 2, m),
-                    "high": m * 2 if each.high is None else max(each.high, m),
-                    "of": name if each.censored == "no" else f"{name}, {each.censored} what was tried",
+                    "low": m / 2 if threshold.censored == "below" else min(threshold.low or m / 2, m),
+                    "high": m * 2 if threshold.high is None else max(threshold.high, m),
+                    "of": name if threshold.censored == "no" else f"{name}, {threshold.censored} what was tried",
                 }
             )
     return rows
@@ -181,7 +181,7 @@ def _best_law_rows(
     """The best laws as curves, and the one of another name beside them."""
     if verdict is None:
         return []
-    ends = [each.context for each in thresholds]
+    ends = [threshold.context for threshold in thresholds]
     contexts = [float(context) for context in np.geomspace(min(ends), max(ends), SMOOTH)]
     drawn = [*verdict.laws[:shown], *(law for law in verdict.laws[shown:] if law.name == beside)]
     rows: list[Row] = [

@@ -178,16 +178,16 @@ def check_law(law: GrowthLaw, contexts: Float[np.ndarray, "n"]) -> None:
         numbers = law.coefficients(np.array(SAMPLE_LEVEL), np.array(SAMPLE_LN_RATIO), ends)
         coefficients = {name: float(number) for name, number in numbers.items()}
         values = np.array([law.value(float(context), coefficients) for context in contexts])
-    asked = f"The growth law {law.name!r} was asked for at T = {ends[0]:g} to {ends[1]:g}"
+    at = f"The growth law {law.name!r} was at for at T = {ends[0]:g} to {ends[1]:g}"
     if rise.shape != contexts.shape or not np.isfinite(rise).all():
-        raise ArgumentError(f"{asked}, and its ln_rise is not a number there; use contexts where the law has a value.")
+        raise ArgumentError(f"{at}, and its ln_rise is not a number there; use contexts where the law has a value.")
     last = SAMPLE_LN_RATIO if law.parameters == 2 else 0.0
     if not np.allclose(rise[[0, -1]], [0.0, last], rtol=0.0, atol=AGREEMENT):
         raise ArgumentError(
-            f"{asked}, and its ln_rise goes from {rise[0]:.6g} to {rise[-1]:.6g}; it has to go from 0 to {last:g}."
+            f"{at}, and its ln_rise goes from {rise[0]:.6g} to {rise[-1]:.6g}; it has to go from 0 to {last:g}."
         )
     if not np.allclose(values, np.exp(SAMPLE_LEVEL + rise), rtol=AGREEMENT, atol=0.0):
-        raise ArgumentError(f"{asked}, and its value is not e^(level + ln_rise); make the two agree.")
+        raise ArgumentError(f"{at}, and its value is not e^(level + ln_rise); make the two agree.")
 
 
 BENDING: tuple[GrowthLaw, ...] = (LOG, SQUARE_ROOT, LINEAR)  # with a free exponent as well a bend imitates every law

@@ -138,8 +138,19 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
         )
     try:
         given = _without_unset(dict(record))
-        sweeps = {str(sweep["name"]): _sweep(sweep) for sweep in record["sweep"]}
-        plan = Plan(sweeps, tuple(record["laws"]), str(record["title"]), str(record["notes"]))
+        sweeps = {
+            str(sweep["name"]): SweepPlan(
+                task_from_record(sweep["task"]),
+                learner_from_record(sweep["learner"]),
+                tuple(int(context) for context in sweep["contexts"]),
+                schedule_from_record(sweep["schedule"]),
+                float(sweep["quantile"]),
+                float(sweep["confidence"]),
+                int(sweep["first_seed"]),
+            )
+            for sweep in given["sweep"]
+        }
+        plan = Plan(sweeps, tuple(given["laws"]), str(given["title"]), str(given["notes"]))
         read_laws(plan.laws)
         strange = sorted(_differences(_without_apart(given), json.loads(json.dumps(plan.record()))))
     except KeyholeError:
@@ -168,19 +179,6 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
     return plan
 
 
-def _sweep(record: Mapping[str, Any]) -> SweepPlan:
-    task, learner = (_without_unset(dict(record[name])) for name in ("task", "learner"))
-    return SweepPlan(
-        task_from_record(task),
-        learner_from_record(learner),
-        tuple(int(context) for context in record["contexts"]),
-        schedule_from_record(record["schedule"]),
-        float(record["quantile"]),
-        float(record["confidence"]),
-        int(record["first_seed"]),
-    )
-
-
 def _table(values: Mapping[str, Any], place: str) -> Iterator[str]:
     """The lines of a table; what is None is listed as unset, since TOML has no word for it; tables within come last."""
     unset = [name for name, value in values.items() if value is None]
@@ -207,8 +205,8 @@ def _without_unset(values: Any) -> Any:
         return [_without_unset(value) for value in values]
     if not isinstance(values, dict):
         return values
-    kept = {name: _without_unset(value) for name, value in values.items() if name != "unset"}
-    return kept | dict.fromkeys(values.get("unset", ()))
+    values_set = {name: _without_unset(value) for name, value in values.items() if name != "unset"}
+    return values_set | dict.fromkeys(values.get("unset", ()))
 
 
 def _without_apart(record: dict[str, Any]) -> dict[str, Any]:

@@ -75,14 +75,15 @@ def import_rows(plan: Plan, store: Store, folder: Path) -> int:
     return total
 
 
-def _finished(one: SweepPlan, store: Store) -> Iterator[dict[str, str]]:
+def _finished(sweep: SweepPlan, store: Store) -> Iterator[dict[str, str]]:
     """The rows of a sweep's runs in a store."""
-    asked = (one.task.record(), one.learner.record(), one.learner.numerics)
-    deciding = one.learner.packages
-    names = [row.identity for row in store.rows(task=one.task.name, learner=one.learner.name, contexts=one.contexts)]
-    for name, configuration in store.configurations(names).items():
-        made = (configuration["task"], configuration["learner"], configuration["numerics"])
-        if made != asked or configuration["seed"] < one.first_seed:
+    wanted = (sweep.task.record(), sweep.learner.record(), sweep.learner.numerics)
+    rows = store.rows(task=sweep.task.name, learner=sweep.learner.name, contexts=sweep.contexts)
+    for name, configuration in store.configurations([row.identity for row in rows]).items():
+        if (
+            tuple(configuration[key] for key in ("task", "learner", "numerics")) != wanted
+            or configuration["seed"] < sweep.first_seed
+        ):
             continue
         stored = store.run(name)
         row, result = stored.row, stored.result
@@ -95,7 +96,9 @@ def _finished(one: SweepPlan, store: Store) -> Iterator[dict[str, str]]:
             "function": result.function,
             "run": name[:LETTERS],
             "versions": " ".join(
-                f"{package}={version}" for package, version in stored.versions.items() if package in deciding
+                f"{package}={version}"
+                for package, version in stored.versions.items()
+                if package in sweep.learner.packages
             ),
             "cpu": stored.cpu,
         }
@@ -117,12 +120,12 @@ def _entries(path: Path) -> list[dict[str, str]]:
 
 
 def _imported(
-    one: SweepPlan, entry: dict[str, str], path: Path, line: int
+    sweep: SweepPlan, entry: dict[str, str], path: Path, line: int
 ) -> tuple[RunSpec, RunResult, str, Mapping[str, str], str]:
     """The run of a row; refused where the row is not of this plan, or not what was written."""
     try:
         samples = int(entry["samples"]) if entry["samples"] else None
-        spec = RunSpec(one.task, one.learner, int(entry["context"]), samples, int(entry["seed"]))
+        spec = RunSpec(sweep.task, sweep.learner, int(entry["context"]), samples, int(entry["seed"]))
         result = RunResult(
             success=bool(int(entry["success"])),
             fitted=bool(int(entry["fitted"])),
@@ -138,7 +141,7 @@ def _imported(
         versions = dict(part.split("=", 1) for part in entry["versions"].split())
     except ValueError as error:
         raise DataError(f"Line {line} of {str(path)!r} is not a run ({error}); restore a copy.") from error
-    if spec.identity[:LETTERS] != entry["run"] or spec.context not in one.contexts:
+    if spec.identity[:LETTERS] != entry["run"] or spec.context not in sweep.contexts:
         raise DataError(
             f"Line {line} of {str(path)!r} is the run {entry['run']} of another plan; use the plan of this table."
         )

@@ -1,4 +1,4 @@
-"""Requested runs: found in the store, or made and stored as soon as they are finished; who makes them; weights."""
+"""Requested runs and their weights: found in the store, or made and stored as soon as they are finished."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

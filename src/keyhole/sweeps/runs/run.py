@@ -165,11 +165,11 @@ def run(spec: RunSpec, notice: Notice | None = None) -> RunResult:
 
 def digest(weights: Mapping[str, np.ndarray]) -> str:
     """SHA-256 of the arrays' names, shapes and values as doubles, which hold every single and are what files keep."""
-    seen = hashlib.sha256()
+    sha = hashlib.sha256()
     for name, array in sorted(weights.items()):
-        seen.update(f"{name} {array.shape}\n".encode())
-        seen.update(array.astype("<f8").tobytes())
-    return seen.hexdigest()
+        sha.update(f"{name} {array.shape}\n".encode())
+        sha.update(array.astype("<f8").tobytes())
+    return sha.hexdigest()
 
 
 def learn(spec: RunSpec, notice: Notice | None = None) -> tuple[Instance, Examples | None, Fitted]:

@@ -217,8 +217,8 @@ class Store:
     def rows(self, *, task: str = "", learner: str = "", contexts: Sequence[int] = ()) -> list[RunSummary]:
         """Every finished run of this task, this learner and these contexts (of all, where not given), in order."""
         with explain_errors(self.path):
-            asked = f"SELECT {SHORT} FROM runs ORDER BY task, learner, context, samples, seed, identity"  # noqa: S608
-            stored = [_summary(entry) for entry in self.connection.execute(asked)]
+            query = f"SELECT {SHORT} FROM runs ORDER BY task, learner, context, samples, seed, identity"  # noqa: S608
+            stored = [_summary(entry) for entry in self.connection.execute(query)]
         return [
             row
             for row in stored
@@ -240,10 +240,10 @@ class Store:
     def run(self, name: str) -> StoredRun:
         """The run whose identity begins with this name; refused where none or several do."""
         begins = name.lower()
-        asked = f"SELECT {SHORT}, configuration, result, versions, cpu FROM runs"  # noqa: S608  (no value in it)
+        query = f"SELECT {SHORT}, configuration, result, versions, cpu FROM runs"  # noqa: S608  (no value in it)
         with explain_errors(self.path):
             entries = self.connection.execute(
-                f"{asked} WHERE substr(identity, 1, ?) = ? LIMIT 2", (len(begins), begins)
+                f"{query} WHERE substr(identity, 1, ?) = ? LIMIT 2", (len(begins), begins)
             ).fetchall()
         if len(entries) != 1:
             what = "Several runs have names that begin" if entries else "No run has a name that begins"
@@ -298,11 +298,11 @@ class Store:
             )
         return self.folder / "weights" / f"{identity}.safetensors"
 
-    def _among(self, asked: str, identities: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    def _among(self, query: str, identities: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(identities), BATCH):
-            some = list(identities[start : start + BATCH])
-            among = f"{asked} WHERE identity IN ({', '.join('?' * len(some))})"
-            yield from self.connection.execute(among, some).fetchall()  # none is left open when a row is refused
+            batch = list(identities[start : start + BATCH])
+            restricted = f"{query} WHERE identity IN ({', '.join('?' * len(batch))})"
+            yield from self.connection.execute(restricted, batch).fetchall()  # none is left open when a row is refused
 
 
 @cache

@@ -19,7 +19,7 @@ from keyhole.errors import ArgumentError, KeyholeError, WorkerError
 from keyhole.sweeps.runs.run import RunResult, RunSpec, run
 from keyhole.training import Notice
 
-SAID = 300  # letters of what a learner says when it fails
+REASON = 300  # letters of what a learner says when it fails
 CROWDED = 8  # workers to a core, at most
 ALONE = {  # one thread each, read by numerical libraries when they are imported
     "OMP_NUM_THREADS": "1",
@@ -118,8 +118,8 @@ def worker_environment(folder: Path) -> Iterator[None]:
 def make_run(spec: RunSpec, keep_weights: bool, notice: Notice | None = None) -> RunResult:  # noqa: FBT001  (sent by position)
     """Make one run; its weights travel back only if they are to be kept. In this process `notice` hears of readings.
 
-    In a process that somebody lends, one thread is asked for as long as that can still be asked: until jax is imported.
-    What its owner has set stays as it is.
+    In a process of another executor, one thread is set while that still has an effect: until jax is imported. What its
+    owner has set stays as it is.
     """
     if "jax" not in sys.modules:
         for name, value in ALONE.items():
@@ -140,10 +140,10 @@ def raise_failure(future: Future[RunResult], spec: RunSpec) -> None:
             'train must do so under `if __name__ == "__main__":`.'
         ) from error
     if isinstance(error, Exception) and not isinstance(error, KeyholeError):
-        said = " ".join(str(error).split())[:SAID]
+        reason = " ".join(str(error).split())[:REASON]
         raise WorkerError(
-            f"The run of {run} failed ({type(error).__name__}: {said}). What was finished is kept; use another learner "
-            "or other sizes."
+            f"The run of {run} failed ({type(error).__name__}: {reason}). What was finished is kept; use another "
+            "learner or other sizes."
         ) from error
     future.result()
 

@@ -44,12 +44,12 @@ class SweepPlan:
     def __post_init__(self) -> None:
         if not self.contexts:
             raise ArgumentError("A sweep was asked for at no context; give at least one.")
-        shown = ", ".join(map(str, self.contexts))
+        listed = ", ".join(map(str, self.contexts))
         if len(set(self.contexts)) < len(self.contexts):
-            raise ArgumentError(f"The contexts {shown} were asked for; give each once.")
+            raise ArgumentError(f"The contexts {listed} were asked for; give each once.")
         if not 1 <= min(self.contexts) <= max(self.contexts) <= LONGEST:
             raise ArgumentError(
-                f"The contexts {shown} were asked for; each is from 1 to {LONGEST:,}, since every run is judged on "
+                f"The contexts {listed} were asked for; each is from 1 to {LONGEST:,}, since every run is judged on "
                 f"{FRESH:,} fresh inputs of that length. Bounds, compiled models and descriptions go further."
             )
         if not 0 <= self.first_seed <= LARGEST_SEED:

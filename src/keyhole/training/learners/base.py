@@ -50,7 +50,10 @@ class Method:
 
     def record(self) -> dict[str, Any]:
         """Return the name and every field that decides what it learns, as plain values."""
-        return {"name": self.name, **{each.name: getattr(self, each.name) for each in fields(self) if each.compare}}
+        return {
+            "name": self.name,
+            **{setting.name: getattr(self, setting.name) for setting in fields(self) if setting.compare},
+        }
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class GradientLearner(Learner):
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "GradientLearner":
         """Make the learner of a record."""
-        names = {each.name for each in fields(TransformerSettings)}
+        names = {setting.name for setting in fields(TransformerSettings)}
         settings = {name: value for name, value in record.items() if name in names}
         others = {name: value for name, value in record.items() if name not in {*names, "name"}}
         return cls(TransformerSettings(**settings), **others)
@@ -108,9 +108,9 @@ def padded_size(count: int, *, whole: bool) -> int:
 
 def block_rows(settings: TransformerSettings, context: int) -> int:
     """Return the number of sequences that are evaluated at once: a power of two, so that few shapes are compiled."""
-    one = (context + 1) * max(settings.heads * (context + 1), settings.hidden, settings.width)
+    numbers = (context + 1) * max(settings.heads * (context + 1), settings.hidden, settings.width)
     rows = 1
-    while rows < BLOCK and 2 * rows * one <= AT_ONCE:
+    while rows < BLOCK and 2 * rows * numbers <= AT_ONCE:
         rows *= 2
     return rows
 

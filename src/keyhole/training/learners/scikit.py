@@ -113,20 +113,20 @@ def classifier(kind: str, settings: Mapping[str, Any]) -> Callable[..., Any]:
     from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: PLC0415
 
     module, name = CLASSES.get(kind, (kind, ()))[0].split(".")
-    made = None
+    cls = None
     if module in sklearn.__all__ and not name.startswith("_"):  # its public modules
         with suppress(ImportError, AttributeError):  # some names of the listing are functions
-            made = getattr(import_module(f"sklearn.{module}"), name)
-    if not (isinstance(made, type) and issubclass(made, BaseEstimator) and issubclass(made, ClassifierMixin)):
+            cls = getattr(import_module(f"sklearn.{module}"), name)
+    if not (isinstance(cls, type) and issubclass(cls, BaseEstimator) and issubclass(cls, ClassifierMixin)):
         raise ArgumentError(
             f"sklearn:{kind} is not a classifier of scikit-learn; use {', '.join(CLASSES)}, or a module and class such "
             "as sklearn:neighbors.KNeighborsClassifier."
         )
     try:
-        signature(made).bind(**settings)
+        signature(cls).bind(**settings)
     except TypeError as error:
         raise ArgumentError(f"scikit-learn makes no {kind} with these settings: {error}.") from error
-    return made
+    return cls
 
 
 @contextmanager

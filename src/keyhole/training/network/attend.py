@@ -65,8 +65,8 @@ def folded_query(settings: TransformerSettings, parameters: Mapping[str, Any], c
     A bias of the keys would shift all scores of a head alike, so there is none. Arrays of numpy are served too.
     """
     d, heads = settings.width, settings.heads
-    asked = (cls @ parameters["query"] + parameters["query_bias"]) / math.sqrt(d // heads)
-    return (parameters["key"] * asked).reshape(d, heads, -1).sum(-1)
+    query = (cls @ parameters["query"] + parameters["query_bias"]) / math.sqrt(d // heads)
+    return (parameters["key"] * query).reshape(d, heads, -1).sum(-1)
 
 
 def norm_rows(settings: TransformerSettings, parameters: Parameters, name: str, rows: Array) -> Array:
@@ -117,8 +117,8 @@ def weighted(weights: Float[Array, "H T"], values: Float[Array, "d T"]) -> Float
     return (weights[:, None, :] * values.reshape(heads, -1, context)).reshape(values.shape)
 
 
-def _weighted_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
-    weights, values = kept
+def _weighted_backward(saved: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
+    weights, values = saved
     shape = (len(weights), -1, weights.shape[1])
     first, *others = jnp.unstack((gradient * values).reshape(shape), axis=1)
     # a sum that is spelt out goes along the positions; XLA's own over a short axis takes several times as long
@@ -159,8 +159,8 @@ def shown_sums(
     return sums
 
 
-def _shown_sums_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[None, Array, None]:
-    sequences, scores = kept
+def _shown_sums_backward(saved: tuple[Array, Array], gradient: Array) -> tuple[None, Array, None]:
+    sequences, scores = saved
 
     def of_all(_: Array) -> Array:
         turned: Array = gradient.reshape(-1, gradient.shape[-1]).T
@@ -223,13 +223,13 @@ def tables(
     d, heads = settings.width, settings.heads
     both = jnp.concatenate([folded_query(settings, parameters, cls), parameters["value"]], axis=1)
     if settings.norm == "pre":
-        seen = jnp.concatenate([rows, jnp.broadcast_to(cls, (rows.shape[0], 1, d))], axis=1) @ both
+        images = jnp.concatenate([rows, jnp.broadcast_to(cls, (rows.shape[0], 1, d))], axis=1) @ both
     else:  # the image of a sum is the sum of images: T + A products instead of T·A
         places = jnp.concatenate([parameters["positions"], cls[None, :]]) @ both
         symbols = parameters["tokens"] @ both
         last = jnp.arange(places.shape[0])[None, :, None] == places.shape[0] - 1
-        seen = places[None, :, :] + jnp.where(last, 0.0, symbols[:, None, :])
-    return seen[..., :heads], seen[..., heads:] + parameters["value_bias"]
+        images = places[None, :, :] + jnp.where(last, 0.0, symbols[:, None, :])
+    return images[..., :heads], images[..., heads:] + parameters["value_bias"]
 
 
 def exponentials(scores: Float[Array, "A T1 H"]) -> tuple[Float[Array, "A T1 H"], Float[Array, "H"]]:
@@ -250,8 +250,8 @@ def chosen_sum(sequences: UInt8[Array, "n T"], table: Float[Array, "A T C"]) -> 
     return _one_hot(sequences, symbols, axis=1) @ table.reshape(symbols * context, columns)
 
 
-def _chosen_sum_backward(kept: tuple[Array, int], gradient: Array) -> tuple[None, Array]:
-    sequences, symbols = kept
+def _chosen_sum_backward(saved: tuple[Array, int], gradient: Array) -> tuple[None, Array]:
+    sequences, symbols = saved
     context, columns = sequences.shape[1], gradient.shape[1]
     # spelt out already transposed: a product that reads its left factor along rows is the faster one
     back = _one_hot(sequences.T, symbols, axis=0) @ gradient
@@ -274,10 +274,10 @@ def _kept_sum(
     batch serves all heads, and each symbol's part is a product of its own for every head. The sum is exact.
     """
     n, context = sequences.shape
-    kept = kept_weights(settings, key, (settings.heads, n, context + 1)).astype(table.dtype)
+    factors = kept_weights(settings, key, (settings.heads, n, context + 1)).astype(table.dtype)
     by_head = table.transpose(2, 0, 3, 1)  # H A w T1
-    total = kept[:, :, -1:] * by_head[:, 0, None, :, -1]
+    total = factors[:, :, -1:] * by_head[:, 0, None, :, -1]
     for symbol in range(table.shape[0]):
-        shown = kept[:, :, :-1] * (sequences == symbol)[None]
-        total = total + jnp.einsum("hnt,hwt->hnw", shown, by_head[:, symbol, :, :-1])
+        at_symbol = factors[:, :, :-1] * (sequences == symbol)[None]
+        total = total + jnp.einsum("hnt,hwt->hnw", at_symbol, by_head[:, symbol, :, :-1])
     return total.transpose(1, 0, 2)

@@ -1,7 +1,7 @@
-"""Several layers of attention read at [CLS], on the general path: every token of a layer asks every other.
+"""Several layers of attention read at [CLS], on the general path: every token of a layer reads every other.
 
 Nothing is tabulated, since what a token holds behind the first layer depends on all others; a step costs as much as
-layers × batch × T². The last layer is asked by [CLS] alone. The tests compare it with the general `Model` of the same
+layers × batch × T². The last layer is read by [CLS] alone. The tests compare it with the general `Model` of the same
 weights. Steps, batches and stopping rules are those of the one-layer network.
 """
 
@@ -115,7 +115,9 @@ def _layer(
         if settings.attention_dropout:
             weights = weights * kept_weights(settings, of_weights, weights.shape)
         if settings.dropout:
-            first, second = (jax.random.bernoulli(one, 1 - settings.dropout, stream.shape) for one in of_entries)
+            first, second = (
+                jax.random.bernoulli(mask_key, 1 - settings.dropout, stream.shape) for mask_key in of_entries
+            )
             masks = (first, second)
     attended = jnp.einsum("nhqt,nthk->nqhk", weights, values).reshape(queries.shape)
     return rest_of_layer(settings, p, stream, attended, Dropout(*masks, None))
@@ -126,8 +128,8 @@ def initial_layers(layers: int, settings: TransformerSettings, symbols: int, con
     first = initial(settings, symbols, context, key)
     drawn = {name: array for name, array in first.items() if name in SHARED}
     for layer in range(layers):
-        one = first if not layer else initial(settings, symbols, 1, jax.random.fold_in(key, layer))
-        drawn |= {f"layer{layer}.{name}": array for name, array in one.items() if name not in SHARED}
+        parameters = first if not layer else initial(settings, symbols, 1, jax.random.fold_in(key, layer))
+        drawn |= {f"layer{layer}.{name}": array for name, array in parameters.items() if name not in SHARED}
     return drawn
 
 

@@ -119,8 +119,8 @@ def scores_of(settings: TransformerSettings, weights: Weights) -> Float[np.ndarr
         cls = norm(cls)
         folded = folded_query(settings, weights, cls)
         scores = norm(tokens[:, None, :] + positions[None, :, :]) @ folded
-    own = np.broadcast_to(cls @ folded, (len(tokens), 1, settings.heads))
-    return np.concatenate([scores, own], axis=1)
+    of_cls = np.broadcast_to(cls @ folded, (len(tokens), 1, settings.heads))
+    return np.concatenate([scores, of_cls], axis=1)
 
 
 def read_scores(scores: Float[np.ndarray, "A T1 H"], first: Float[np.ndarray, "A T1 H"]) -> Row:
@@ -143,8 +143,8 @@ def read_mass(scores: Float[np.ndarray, "A T1 H"], probe: Observation, log_mass:
     """The share of attention on the relevant positions: on average over the heads, and of the head with most."""
     if not probe.shows_target:
         return {}
-    shown = probe.inputs[:, probe.positions]
-    shares = np.exp(scores[shown, probe.positions] - log_mass[:, None, :]).sum(axis=1).mean(axis=0)
+    symbols = probe.inputs[:, probe.positions]
+    shares = np.exp(scores[symbols, probe.positions] - log_mass[:, None, :]).sum(axis=1).mean(axis=0)
     return {"mass": float(shares.mean()), "mass_best": float(shares.max())}
 
 

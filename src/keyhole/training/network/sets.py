@@ -176,7 +176,7 @@ def _encode(settings: SetSettings, w: Parameters, tokens: Array, there: Array) -
     n = len(tokens)
     rows = tokens @ w["embed"] + w["embed_bias"]
     rows = jnp.concatenate([jnp.broadcast_to(w["cls"], (n, 1, settings.width)), rows], axis=1)
-    seen = jnp.concatenate([jnp.ones((n, 1), dtype=bool), there], axis=1)
+    present = jnp.concatenate([jnp.ones((n, 1), dtype=bool), there], axis=1)
     read: list[Array] = []
     heads = (settings.heads, settings.width // settings.heads)
     for layer in range(settings.layers):
@@ -187,7 +187,7 @@ def _encode(settings: SetSettings, w: Parameters, tokens: Array, there: Array) -
         query = (asking @ w[f"query{layer}"]).reshape(n, -1, *heads)
         key, value = ((normed @ w[f"{name}{layer}"]).reshape(n, -1, *heads) for name in ("key", "value"))
         scores = jnp.einsum("nqhk,nthk->nhqt", query, key) / np.sqrt(heads[1])
-        weights = jax.nn.softmax(jnp.where(seen[:, None, None, :], scores, APART), axis=-1)
+        weights = jax.nn.softmax(jnp.where(present[:, None, None, :], scores, APART), axis=-1)
         rows = rows + jnp.einsum("nhqt,nthk->nqhk", weights, value).reshape(rows.shape) @ w[f"output{layer}"]
         inner = jax.nn.gelu(_norm(rows, w[f"mlp{layer}_gain"]) @ w[f"inner{layer}"] + w[f"inner{layer}_bias"])
         rows = rows + inner @ w[f"outer{layer}"] + w[f"outer{layer}_bias"]
@@ -206,8 +206,8 @@ def _pool(settings: SetSettings, w: Parameters, tokens: Array, there: Array) -> 
 def _flatten(settings: SetSettings, w: Parameters, tokens: Array, there: Array) -> tuple[Array, tuple[Array, ...]]:  # noqa: ARG001
     """A network of all tokens side by side: each position has weights of its own; there are none beyond."""
     places = w["embed"].shape[0] // (tokens.shape[2] + 1)
-    seen = there[:, :places, None]
-    marked = jnp.concatenate([tokens[:, :places] * seen, seen.astype(tokens.dtype)], axis=2)
+    present = there[:, :places, None]
+    marked = jnp.concatenate([tokens[:, :places] * present, present.astype(tokens.dtype)], axis=2)
     marked = jnp.pad(marked, ((0, 0), (0, places - marked.shape[1]), (0, 0)))
     units = jax.nn.gelu(marked.reshape(len(tokens), -1) @ w["embed"] + w["embed_bias"])
     return _top(w, units @ w["pooled"] + w["pooled_bias"])
