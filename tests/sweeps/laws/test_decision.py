@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from keyhole.sweeps.laws import ODDS, Points, decide, naming_rates
-from keyhole.sweeps.laws.decision import FLAT
-from keyhole.sweeps.laws.selection import _monotone_p
+from keyhole.sweeps.laws import Points, decide, naming_rates
+from keyhole.sweeps.laws.decision import FLAT, ODDS, _monotone_p
 
 LONG = np.array([10.0 * 2**i for i in range(10)])
 SHORT = np.array([25.0 * 2**i for i in range(6)])

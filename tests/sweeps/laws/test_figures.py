@@ -8,8 +8,8 @@ import pytest
 
 from keyhole.errors import DataError
 from keyhole.show.chart import to_spec, to_svg
+from keyhole.sweeps.laws.decision import compare_laws
 from keyhole.sweeps.laws.figures import course_figure, learners_figure, success_figure
-from keyhole.sweeps.laws.selection import compare_laws
 from keyhole.sweeps.thresholds.threshold import estimate_threshold
 
 CONTEXTS = (25, 50, 100, 200)

@@ -8,9 +8,8 @@ import pytest
 
 from keyhole.bounds.finite.floor import floor_slope, information_floor
 from keyhole.errors import ArgumentError, DataError
-from keyhole.sweeps.laws.decision import best_forecaster, slope_beside_floor
+from keyhole.sweeps.laws.decision import best_forecaster, comparable, compare_laws, slope_beside_floor
 from keyhole.sweeps.laws.growth_laws import LAWS, AffineLaw
-from keyhole.sweeps.laws.selection import comparable, compare_laws
 
 from helpers.threshold_fakes import threshold
 

@@ -1,14 +1,10 @@
 """Growth laws: how m* rises with the context length, fitted, compared and drawn."""
 
-from keyhole.sweeps.laws.decision import BENT_ODDS as BENT_ODDS
-from keyhole.sweeps.laws.decision import FLAT as FLAT
-from keyhole.sweeps.laws.decision import MISFIT as MISFIT
-from keyhole.sweeps.laws.decision import ODDS as ODDS
-from keyhole.sweeps.laws.decision import PRICE as PRICE
-from keyhole.sweeps.laws.decision import WIDE as WIDE
-from keyhole.sweeps.laws.decision import Decision as Decision
+from keyhole.sweeps.laws.decision import RULE as RULE
 from keyhole.sweeps.laws.decision import FittedLaw as FittedLaw
 from keyhole.sweeps.laws.decision import LawVerdict as LawVerdict
+from keyhole.sweeps.laws.decision import comparable as comparable
+from keyhole.sweeps.laws.decision import compare_laws as compare_laws
 from keyhole.sweeps.laws.decision import decide as decide
 from keyhole.sweeps.laws.decision import naming_rates as naming_rates
 from keyhole.sweeps.laws.decision import slope_beside_floor as slope_beside_floor
@@ -27,5 +23,3 @@ from keyhole.sweeps.laws.growth_laws import Array as Array
 from keyhole.sweeps.laws.growth_laws import Ends as Ends
 from keyhole.sweeps.laws.growth_laws import GrowthLaw as GrowthLaw
 from keyhole.sweeps.laws.growth_laws import read_laws as read_laws
-from keyhole.sweeps.laws.selection import comparable as comparable
-from keyhole.sweeps.laws.selection import compare_laws as compare_laws

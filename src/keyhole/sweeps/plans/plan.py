@@ -18,35 +18,13 @@ import numpy as np
 
 from keyhole.errors import ArgumentError, KeyholeError
 from keyhole.estimate import Estimate
-from keyhole.sweeps.laws import (
-    BENT_ODDS,
-    FLAT,
-    LAWS,
-    MISFIT,
-    ODDS,
-    PRICE,
-    WIDE,
-    GrowthLaw,
-    fit_law,
-    read_laws,
-    read_points,
-)
-from keyhole.sweeps.runs import SUCCESS
+from keyhole.sweeps.laws import LAWS, RULE, GrowthLaw, fit_law, read_laws, read_points
 from keyhole.sweeps.thresholds import SweepPlan, Threshold, schedule_from_record
 from keyhole.training import task_from_record
 from keyhole.training.learners import learner_from_record
 
 FORMAT = 1  # raised when the fields of a plan change
 PLAIN = re.compile(r"[ !#-\[\]-~\n]*")  # text that a literal block of TOML needs no escapes for
-RULE = {  # when a growth law is named; `keyhole.sweeps.laws.decide` states it
-    "odds": ODDS,
-    "price": PRICE,
-    "misfit": MISFIT,
-    "bent_odds": BENT_ODDS,
-    "wide": WIDE,
-    "flat": FLAT,
-    "success": SUCCESS,
-}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Thresholds: m*(T) estimated from successes and failures, and the next sample sizes to try."""
 
-from keyhole.sweeps.thresholds.design import BUDGET as BUDGET
-from keyhole.sweeps.thresholds.design import LARGEST as LARGEST
 from keyhole.sweeps.thresholds.design import Design as Design
 from keyhole.sweeps.thresholds.design import schedule_from_record as schedule_from_record
 from keyhole.sweeps.thresholds.schedule import Grid as Grid

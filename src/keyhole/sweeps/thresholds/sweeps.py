@@ -120,8 +120,17 @@ class Sweep:
         """m* at each context that was swept over training sets; estimated when first read."""
         by_context = {context: [row for row in self.rows if row.context == context] for context in self.plan.contexts}
         tallies = {context: _count(rows) for context, rows in by_context.items()}
-        thresholds = (threshold_of(self.plan.beside(context, tallies), rows) for context, rows in by_context.items())
-        return tuple(threshold for threshold in thresholds if threshold is not None)
+        thresholds = []
+        for context, rows in by_context.items():
+            if counts := training_counts(tallies[context]):
+                unfitted = training_counts(_count(rows, _fails_to_fit))
+                schedule, options = self.plan.beside(context, tallies).schedule, dict[str, Any]()
+                if isinstance(schedule, Design):
+                    spent = len(rows) >= schedule.budget  # which selects no sample
+                    options = {"prior": schedule.prior, "rounds": not spent}
+                options |= {"quantile": self.plan.quantile, "confidence": self.plan.confidence}
+                thresholds.append(estimate_threshold(context, counts, unfitted=unfitted, **options))
+        return tuple(thresholds)
 
 
 @dataclass(eq=False)
@@ -188,19 +197,6 @@ def _swept(plan: SweepPlan, tracks: Sequence[_Track], store: Store, made: int, b
     rows = tuple(row for ordered in by_context for row in ordered)
     versions = store.other_versions([row.identity for row in rows], plan.learner)
     return Sweep(plan, rows, made, needed, time.perf_counter() - began, versions)
-
-
-def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | None:
-    """m* of the runs at one context, by its plan beside the others; None without runs on training sets."""
-    rows = list(rows)
-    won, unfitted = training_counts(_count(rows)), training_counts(_count(rows, _fails_to_fit))
-    if not won:
-        return None
-    options: dict[str, Any] = {"quantile": plan.quantile, "confidence": plan.confidence, "unfitted": unfitted}
-    if isinstance(plan.schedule, Design):
-        spent = len(rows) >= plan.schedule.budget  # which selects no sample
-        options |= {"prior": plan.schedule.prior, "rounds": not spent}
-    return estimate_threshold(rows[0].context, won, **options)
 
 
 @cache

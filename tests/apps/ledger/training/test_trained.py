@@ -16,7 +16,7 @@ from keyhole.apps.ledger.training.conjunctions import Growth
 from keyhole.bounds import pair_construction
 from keyhole.bounds.finite.binomial import clopper_pearson
 from keyhole.bounds.theorems import TABULATED, guarantee
-from keyhole.sweeps.laws.selection import compare_laws
+from keyhole.sweeps.laws.decision import compare_laws
 from keyhole.sweeps.runs.run import RunResult
 from keyhole.sweeps.thresholds.threshold import Threshold
 
