@@ -35,9 +35,8 @@ from keyhole.bounds.finite import clopper_pearson
 from keyhole.decimals import at_most
 from keyhole.errors import AssumptionError
 from keyhole.sweeps import Execution, Schedule
-from keyhole.training.learners.gradient import preset
 from keyhole.training.learners.settings import TransformerSettings
-from keyhole.training.learners.transformer import TransformerLearner
+from keyhole.training.learners.transformer import TransformerLearner, preset
 from keyhole.training.task import SparseTask
 
 FIRST_SEED = 1_000_000

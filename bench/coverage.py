@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keyhole.sweeps.thresholds import Design, Threshold, estimate_threshold
-from keyhole.sweeps.thresholds.schedule import Size, training_counts
+from keyhole.sweeps.thresholds.design import Size, training_counts
 
 Curve = Callable[[float], float]
 Numbers = np.ndarray[Any, Any]

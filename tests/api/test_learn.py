@@ -23,9 +23,8 @@ from keyhole.sweeps.laws.growth_laws import LAWS, AffineLaw
 from keyhole.sweeps.runs.run import RunSpec, run
 from keyhole.sweeps.runs.store import PACKAGES, Store
 from keyhole.sweeps.thresholds.threshold import estimate_threshold
-from keyhole.training.learners.gradient import preset
 from keyhole.training.learners.settings import TransformerSettings
-from keyhole.training.learners.transformer import TransformerLearner
+from keyhole.training.learners.transformer import TransformerLearner, preset
 from keyhole.training.task import SparseTask
 
 from helpers.lab_fakes import Coin

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.sweeps.thresholds.schedule import Rounds
+from keyhole.sweeps.thresholds.design import Rounds
 from keyhole.training.learners import Fitted, Learner
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from keyhole.sweeps.runs.run import RunSpec, data_of, run
 from keyhole.training.learners import NUMERICS
-from keyhole.training.learners.registry import learner_named
+from keyhole.training.learners.base import learner_named
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner
 from keyhole.training.task import SparseTask

@@ -10,10 +10,9 @@ import pytest
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.runs.run import FRESH, RunResult, RunSpec, data_of, run
 from keyhole.training.learners import Fitted, Learner
-from keyhole.training.learners.gradient import PRESETS, preset
-from keyhole.training.learners.registry import learner_named
+from keyhole.training.learners.base import learner_named
 from keyhole.training.learners.settings import TransformerSettings
-from keyhole.training.learners.transformer import TransformerLearner
+from keyhole.training.learners.transformer import PRESETS, TransformerLearner, preset
 from keyhole.training.task import SparseTask
 
 from helpers.lab_fakes import told_by

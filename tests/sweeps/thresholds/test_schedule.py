@@ -3,8 +3,7 @@
 import pytest
 
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.thresholds.design import Design, schedule_from_record
-from keyhole.sweeps.thresholds.schedule import Grid, Online, Rounds
+from keyhole.sweeps.thresholds.design import Design, Grid, Online, Rounds, schedule_from_record
 from keyhole.sweeps.thresholds.shared_width import width_beside
 
 COUNTS = {12: (0, 8), 24: (1, 8), 48: (4, 8), 96: (8, 8)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from keyhole.sweeps.runs.store import RunSummary
-from keyhole.sweeps.thresholds.schedule import Online
+from keyhole.sweeps.thresholds.design import Online
 from keyhole.sweeps.thresholds.sweeps import Sweep, SweepPlan, budgets, sweep_by_steps
 from keyhole.training.learners import TransformerLearner, TransformerSettings
 from keyhole.training.task import SparseTask

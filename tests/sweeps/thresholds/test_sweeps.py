@@ -19,8 +19,7 @@ from keyhole.sweeps.runs import queue
 from keyhole.sweeps.runs import store as storing
 from keyhole.sweeps.runs.queue import Execution
 from keyhole.sweeps.runs.store import Store
-from keyhole.sweeps.thresholds.design import Design
-from keyhole.sweeps.thresholds.schedule import Grid, Online, Rounds
+from keyhole.sweeps.thresholds.design import Design, Grid, Online, Rounds
 from keyhole.sweeps.thresholds.sweeps import SweepPlan, replay, sweep
 from keyhole.sweeps.thresholds.threshold import estimate_threshold
 from keyhole.training.task import SparseTask

@@ -13,10 +13,10 @@ from keyhole.boolean.families import read_function
 from keyhole.boolean.fitting.bitsets import pack, unpack
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.runs.run import RunSpec, run
+from keyhole.training.learners.base import learner_from_record, learner_named, learner_names
 from keyhole.training.learners.consistent import Consistent
 from keyhole.training.learners.elimination import Elimination
 from keyhole.training.learners.gf2 import LinearParity, solve
-from keyhole.training.learners.registry import learner_from_record, learner_named, learner_names
 from keyhole.training.learners.scikit import Estimator
 from keyhole.training.task import Examples, SparseTask
 

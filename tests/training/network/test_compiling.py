@@ -11,10 +11,10 @@ import pytest
 
 from keyhole.errors import ArgumentError
 from keyhole.training.learners.settings import TransformerSettings
-from keyhole.training.network import compiling, loop, predict
+from keyhole.training.network import compiling, loop
 from keyhole.training.network.attend import PADDING
+from keyhole.training.network.loop import read_mass, read_probe, read_set, scores_of, weight_norm
 from keyhole.training.network.network import answer, initial
-from keyhole.training.network.predict import read_mass, read_probe, read_set, scores_of, weight_norm
 from keyhole.training.network.step import (
     TrainingSet,
     draw_stretch,
@@ -84,8 +84,8 @@ def test_answers_in_blocks_are_those_of_all_inputs_at_once(context, count, block
     inputs = np.random.default_rng(0).integers(0, 2, (count, context), dtype=np.uint8)
     seen = []
     program = compiling.compiled(answer, TINY)
-    monkeypatch.setattr(predict, "compiled", lambda *_: lambda p, x: seen.append(len(x)) or program(p, x))
-    outputs, log_mass = predict.answers_of(TINY, weights, inputs)
+    monkeypatch.setattr(loop, "compiled", lambda *_: lambda p, x: seen.append(len(x)) or program(p, x))
+    outputs, log_mass = loop.answers_of(TINY, weights, inputs)
     assert len(seen) == blocks
     assert len(set(seen)) == 1
     whole = jax.jit(partial(answer, TINY))(weights, jnp.asarray(inputs))
@@ -97,7 +97,7 @@ def test_answers_in_blocks_are_those_of_all_inputs_at_once(context, count, block
 
 def first_outputs(data, weights):
     """The network's numbers for the rows of a set that every reading looks at."""
-    return predict.answers_of(TINY, weights, np.asarray(data.inputs)[: min(int(data.size), loop.FIRST)])[0]
+    return loop.answers_of(TINY, weights, np.asarray(data.inputs)[: min(int(data.size), loop.FIRST)])[0]
 
 
 @pytest.mark.slow
@@ -111,9 +111,9 @@ def test_a_reading_of_set_and_probe_at_once_is_that_of_each(context):
     weights = initial(TINY, 2, context, jax.random.key(5))
     state = loop.starting_state(TINY, weights, data.inputs.shape[1])
     row = loop.reader(TINY, data, probe, loop.arrays_of(weights))(state, jnp.zeros(2))
-    outputs, log_mass = predict.answers_of(TINY, weights, probe.inputs)
+    outputs, log_mass = loop.answers_of(TINY, weights, probe.inputs)
     alone = read_probe(probe, outputs) | read_mass(scores_of(TINY, loop.arrays_of(weights)), probe, log_mass)
-    alone |= read_set(examples.labels.astype(float), predict.answers_of(TINY, weights, examples.inputs)[0])
+    alone |= read_set(examples.labels.astype(float), loop.answers_of(TINY, weights, examples.inputs)[0])
     assert {name: row[name] for name in alone} == pytest.approx(alone, rel=1e-5, abs=1e-6)
     assert 0 < alone["accuracy"] < 1
 
@@ -125,7 +125,7 @@ def test_the_fit_to_a_set_counts_no_padding():
     examples = SparseTask("and:2").instance(30, np.random.default_rng(0)).training_set(70, np.random.default_rng(1))
     data = prepare_set(examples, whole=False)
     row = loop.fit_to_set(TINY, data, weights, first_outputs(data, weights))
-    outputs = predict.answers_of(TINY, weights, examples.inputs)[0].astype(float)
+    outputs = loop.answers_of(TINY, weights, examples.inputs)[0].astype(float)
     losses = [math.log1p(math.exp(-z if y else z)) for z, y in zip(outputs, examples.labels, strict=True)]
     assert abs(row["loss"] - sum(losses) / 70) < 1e-6
     assert row["train_accuracy"] == ((outputs > 0) == examples.labels).mean()
@@ -137,7 +137,7 @@ def test_a_large_set_is_read_whole_only_where_its_first_rows_are_right(monkeypat
     monkeypatch.setattr(loop, "FIRST", 40)
     weights = initial(TINY, 2, 30, jax.random.key(5))
     inputs = np.random.default_rng(0).integers(0, 2, (70, 30), dtype=np.uint8)
-    right = predict.answers_of(TINY, weights, inputs)[0] > 0
+    right = loop.answers_of(TINY, weights, inputs)[0] > 0
 
     def read(wrong):
         labels = right ^ (np.arange(70) == wrong)
@@ -163,7 +163,7 @@ def test_inputs_of_another_length_are_refused():
     """A network that is padded answers inputs of its own length only."""
     weights = initial(TINY, 2, 128, jax.random.key(5))
     arrays = {name: np.asarray(array) for name, array in weights.items()}
-    answered = predict.predictor_of(TINY, 30, weights, arrays, 1.0)
+    answered = loop.predictor_of(TINY, 30, weights, arrays, 1.0)
     assert answered(np.zeros((3, 30), dtype=np.uint8)).shape == (3,)
     with pytest.raises(ArgumentError, match="Inputs of length 31 were given to a network of T = 30"):
         answered(np.zeros((3, 31), dtype=np.uint8))

@@ -14,9 +14,9 @@ from keyhole.sweeps.runs import RunSpec
 from keyhole.sweeps.runs.run import run
 from keyhole.training import SparseTask
 from keyhole.training.learners import DeepLearner, TransformerSettings, learner_from_record, learner_named
-from keyhole.training.learners.gradient import block_rows
 from keyhole.training.network.deep import apply_layers, initial_layers, layer_of, outputs_of
 from keyhole.training.network.network import apply, block_of, model_of
+from keyhole.training.network.step import block_rows
 from keyhole.training.task import ProblemSize
 
 pytestmark = pytest.mark.slow

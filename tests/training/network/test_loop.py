@@ -17,9 +17,8 @@ from keyhole.training.learners.transformer import TransformerLearner
 from keyhole.training.network import loop, step
 from keyhole.training.network.compiling import USUAL, compiled
 from keyhole.training.network.dropping import draw_dropout
-from keyhole.training.network.loop import starting_parameters, train
+from keyhole.training.network.loop import predictor_of, shape_of, starting_parameters, train
 from keyhole.training.network.network import apply, initial, model_of, path_norm
-from keyhole.training.network.predict import predictor_of, shape_of
 from keyhole.training.network.step import (
     State,
     advance,

@@ -22,8 +22,8 @@ from keyhole.training.network.attend import (
     tables,
 )
 from keyhole.training.network.dropping import kept_weights
+from keyhole.training.network.loop import predictor_of, read_mass, read_scores, scores_of
 from keyhole.training.network.network import answer, apply, initial, model_of, path_norm
-from keyhole.training.network.predict import predictor_of, read_mass, read_scores, scores_of
 from keyhole.training.task import Observation
 
 pytestmark = pytest.mark.slow

@@ -178,7 +178,7 @@ def check_law(law: GrowthLaw, contexts: Float[np.ndarray, "n"]) -> None:
         numbers = law.coefficients(np.array(SAMPLE_LEVEL), np.array(SAMPLE_LN_RATIO), ends)
         coefficients = {name: float(number) for name, number in numbers.items()}
         values = np.array([law.value(float(context), coefficients) for context in contexts])
-    at = f"The growth law {law.name!r} was at for at T = {ends[0]:g} to {ends[1]:g}"
+    at = f"The growth law {law.name!r} was asked for at T = {ends[0]:g} to {ends[1]:g}"
     if rise.shape != contexts.shape or not np.isfinite(rise).all():
         raise ArgumentError(f"{at}, and its ln_rise is not a number there; use contexts where the law has a value.")
     last = SAMPLE_LN_RATIO if law.parameters == 2 else 0.0

@@ -1,10 +1,10 @@
 """Thresholds: m*(T) estimated from successes and failures, and the next sample sizes to try."""
 
 from keyhole.sweeps.thresholds.design import Design as Design
+from keyhole.sweeps.thresholds.design import Grid as Grid
+from keyhole.sweeps.thresholds.design import Online as Online
+from keyhole.sweeps.thresholds.design import Rounds as Rounds
 from keyhole.sweeps.thresholds.design import schedule_from_record as schedule_from_record
-from keyhole.sweeps.thresholds.schedule import Grid as Grid
-from keyhole.sweeps.thresholds.schedule import Online as Online
-from keyhole.sweeps.thresholds.schedule import Rounds as Rounds
 from keyhole.sweeps.thresholds.sweeps import Attempt as Attempt
 from keyhole.sweeps.thresholds.sweeps import Sweep as Sweep
 from keyhole.sweeps.thresholds.sweeps import SweepPlan as SweepPlan

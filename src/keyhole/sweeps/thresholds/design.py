@@ -1,7 +1,8 @@
 """The design of a sweep at one context: which sample sizes to train at next, so that few runs suffice to know m*(T).
 
-Runs are chosen in synchronous rounds. A round is a pure function of the counts of finished runs: after a kill, or on
-other workers, the same counts give the same next runs. `Schedule` has what a person may choose of it.
+Runs are chosen in synchronous rounds. A round gives sample sizes (None: fresh samples) and how many new seeds each
+gets. It depends on nothing but the counts of the rounds before it, at this context and, with shared widths, at the
+others. So a sweep makes the same runs after a kill, and on other workers. `Schedule` has what a person may choose.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,6 @@ from keyhole.sweeps.thresholds.psychometric import (
     check_level,
     fit_curves,
 )
-from keyhole.sweeps.thresholds.schedule import Grid, Online, Rounds, Size, Tallies, training_counts
 from keyhole.sweeps.thresholds.shared_width import width_beside
 from keyhole.sweeps.thresholds.threshold import (
     SEEDS,
@@ -34,6 +34,8 @@ from keyhole.sweeps.thresholds.threshold import (
     widen,
 )
 
+Size = int | None
+Tallies = Mapping[Size, tuple[int, int]]  # size → successes, trials
 START = 32  # the first round tries 16, 32, 64, 128
 LARGEST = 1 << 16  # a threshold beyond it is censored above
 BATCH = 12  # runs in a round of one context: three at each size of the first round
@@ -47,6 +49,67 @@ COVERAGE = {  # contexts → intervals that cover, of how many; of the third tha
     2: (620, 660, 202, 220, 91),
     6: (619, 660, 208, 220, 90),
 }
+
+
+class Rounds:
+    """The next runs at one context. Derive a frozen dataclass, and override `next_round` and `record`."""
+
+    shared = False  # whether what is found at the other contexts counts; then a context is finished when all are
+
+    def next_round(self, tallies: Tallies) -> Mapping[Size, int]:
+        """Return sizes and how many new seeds each; empty when the schedule is finished."""
+        raise NotImplementedError
+
+    def remaining(self, tallies: Tallies) -> int:
+        """Return about how many runs are still to come."""
+        return sum(self.next_round(tallies).values())
+
+    def record(self) -> dict[str, Any]:
+        """Return its kind and every setting, as plain values."""
+        raise NotImplementedError
+
+    def beside(self, own: Tallies, others: Sequence[Tallies]) -> "Rounds":  # noqa: ARG002
+        """Return the schedule that uses the counts at its own context and at the others."""
+        return self
+
+
+@dataclass(frozen=True)
+class Grid(Rounds):
+    """The same number of seeds at each of these sizes, in one round."""
+
+    samples: tuple[int, ...]
+    seeds: int
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1 or not self.samples:
+            raise ArgumentError(f"{self.seeds} seeds at {len(self.samples)} sizes were asked for; use at least one.")
+
+    def next_round(self, tallies: Tallies) -> Mapping[Size, int]:
+        """Everything at first, then nothing."""
+        return {} if tallies else dict.fromkeys(self.samples, self.seeds)
+
+    def record(self) -> dict[str, Any]:
+        """Sizes and seeds."""
+        return {"kind": "grid", **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Online(Rounds):
+    """A number of seeds, each learning from fresh samples for as long as its learner allows."""
+
+    seeds: int
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise ArgumentError(f"{self.seeds} seeds were asked for; use at least one.")
+
+    def next_round(self, tallies: Tallies) -> Mapping[Size, int]:
+        """Everything at first, then nothing."""
+        return {} if tallies else {None: self.seeds}
+
+    def record(self) -> dict[str, Any]:
+        """The seeds."""
+        return {"kind": "online", **asdict(self)}
 
 
 @dataclass(frozen=True)
@@ -330,3 +393,8 @@ class Schedule:
         if self.samples:
             return Grid(tuple(sorted(set(self.samples))), GIVEN_SEEDS if self.seeds is None else self.seeds)
         return Design(self.quantile, self.precision, self.confidence, largest=self.largest, budget=self.budget)
+
+
+def training_counts(tallies: Tallies) -> Counts:
+    """The tallies of training sets alone, without those of fresh samples."""
+    return {size: tally for size, tally in tallies.items() if size is not None}

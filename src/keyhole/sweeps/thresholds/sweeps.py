@@ -17,9 +17,8 @@ from keyhole.progress import Progress, Watch, ignore
 from keyhole.sweeps.runs.queue import Execution, RunQueue
 from keyhole.sweeps.runs.run import FRESH, RunSpec
 from keyhole.sweeps.runs.store import RunSummary, Store
-from keyhole.sweeps.thresholds.design import Design
+from keyhole.sweeps.thresholds.design import Design, Rounds, Size, Tallies, training_counts
 from keyhole.sweeps.thresholds.psychometric import check_level
-from keyhole.sweeps.thresholds.schedule import Rounds, Size, Tallies, training_counts
 from keyhole.sweeps.thresholds.threshold import Threshold, estimate_threshold
 from keyhole.training import Task
 from keyhole.training.learners import Learner

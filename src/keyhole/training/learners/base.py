@@ -1,4 +1,4 @@
-"""A learner: examples in, a predictor out, with what was read on the way."""
+"""A learner: examples in, a predictor out, with the readings on the way; learners by name, and from their records."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -133,3 +133,50 @@ class ExactLearner(Learner):
 def as_bits(inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n T"]:
     """Return symbols 0 and 1 as bits, without a copy."""
     return inputs.view(np.bool_)
+
+
+_LEARNERS: dict[
+    str, tuple[Callable[..., Learner], Callable[[Mapping[str, Any]], Learner]]
+] = {}  # made by name, by record
+
+
+def register_learner(
+    name: str, make: Callable[..., Learner], from_record: Callable[[Mapping[str, Any]], Learner] | None = None
+) -> None:
+    """Make a learner known under a name; without `from_record` the name decides all its settings.
+
+    A name that ends with a colon stands for all that begin with it, and `make` gets the rest. A learner that is passed
+    as a value needs a name only where its stored runs are to be made again. The last registration of a name counts, but
+    the library's own names are not replaced.
+    """
+    known, _ = _LEARNERS.get(name, (make, None))
+    if known.__module__.startswith("keyhole.") and not make.__module__.startswith("keyhole."):
+        raise ArgumentError(f"A learner of one's own was called {name!r}, and keyhole has one; choose another name.")
+    _LEARNERS[name] = make, from_record or (lambda _record: make())
+
+
+def learner_names() -> tuple[str, ...]:
+    """Return the registered names, in order; those that end with a colon stand for others and are left out."""
+    return tuple(sorted(name for name in _LEARNERS if not name.endswith(":")))
+
+
+def learner_named(name: str) -> Learner:
+    """Return the learner of this name."""
+    if name in _LEARNERS and not name.endswith(":"):
+        return _LEARNERS[name][0]()
+    prefix, colon, rest = name.partition(":")
+    if rest and prefix + colon in _LEARNERS:
+        return _LEARNERS[prefix + colon][0](rest)
+    raise ArgumentError(f"There is no learner {name!r}; there are {', '.join(learner_names())}.")
+
+
+def learner_from_record(record: Mapping[str, Any]) -> Learner:
+    """Return the learner of a record."""
+    name = str(record["name"])
+    entry = _LEARNERS.get(name) or _LEARNERS.get(name.partition(":")[0] + ":")
+    if entry is None:
+        raise ArgumentError(
+            f"The learner {name!r} is not registered; there are {', '.join(learner_names())}. Register it with "
+            "keyhole.training.learners.register_learner, so that its runs can be made again."
+        )
+    return entry[1](record)

@@ -12,8 +12,7 @@ import numpy as np
 from keyhole.arrays import Bool, Int, UInt8
 from keyhole.boolean.fitting import ConjunctionSearch, JuntaSearch, draw_fitting_set
 from keyhole.errors import ArgumentError
-from keyhole.training.learners.base import ExactLearner, Fitted, as_bits
-from keyhole.training.learners.registry import register_learner
+from keyhole.training.learners.base import ExactLearner, Fitted, as_bits, register_learner
 from keyhole.training.task import Examples, ProblemSize
 
 MOST = 2e9  # words compared at most: some ten seconds

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyhole.arrays import Bool, Int, UInt8
-from keyhole.training.learners.base import ExactLearner, Fitted, as_bits
-from keyhole.training.learners.registry import register_learner
+from keyhole.training.learners.base import ExactLearner, Fitted, as_bits, register_learner
 from keyhole.training.task import Examples, ProblemSize
 
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from keyhole.arrays import Bool, UInt8
 from keyhole.boolean.fitting import Words, pack, unpack
-from keyhole.training.learners.base import ExactLearner, Fitted, as_bits
-from keyhole.training.learners.registry import register_learner
+from keyhole.training.learners.base import ExactLearner, Fitted, as_bits, register_learner
 from keyhole.training.task import Examples, ProblemSize
 
 ONE = np.uint64(1)

@@ -12,8 +12,7 @@ import numpy as np
 
 from keyhole.arrays import Bool, Float, Float32, UInt8
 from keyhole.errors import ArgumentError
-from keyhole.training.learners.base import Fitted, Learner
-from keyhole.training.learners.registry import register_learner
+from keyhole.training.learners.base import Fitted, Learner, register_learner
 from keyhole.training.task import Examples, ProblemSize
 
 Settings = tuple[tuple[str, str | int | float | bool | None], ...]

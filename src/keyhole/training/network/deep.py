@@ -16,15 +16,24 @@ from jax import Array
 
 from keyhole.arrays import Float, UInt8
 from keyhole.training.learners.base import Fitted, Predictor
-from keyhole.training.learners.gradient import block_rows
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import Parameters, cls_vector, norm_rows
 from keyhole.training.network.compiling import compiled, own_settings
 from keyhole.training.network.dropping import Dropout, kept_weights
-from keyhole.training.network.loop import arrays_of, descend, prepare, resting_moments
+from keyhole.training.network.loop import (
+    Row,
+    arrays_of,
+    descend,
+    has_diverged,
+    prepare,
+    read_probe,
+    read_set,
+    resting_moments,
+    shape_of,
+    weight_norm,
+)
 from keyhole.training.network.network import initial, rest_of_layer
-from keyhole.training.network.predict import Row, has_diverged, read_probe, read_set, shape_of, weight_norm
-from keyhole.training.network.step import Data, Rates, State, TrainingSet, advance, optimizer_of, rates_of
+from keyhole.training.network.step import Data, Rates, State, TrainingSet, advance, block_rows, optimizer_of, rates_of
 from keyhole.training.task import Examples, Observer, ProblemSize, SampleSource
 
 SHARED = ("tokens", "positions", "cls", "cls_position", "readout", "readout_bias", "final_norm_gain", "final_norm_bias")

@@ -15,7 +15,6 @@ import optax
 from jax import Array
 
 from keyhole.arrays import Float, Int, UInt8
-from keyhole.training.learners.gradient import padded_size
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import PADDING, Parameters, adds_rows
 from keyhole.training.network.dropping import Dropout, draw_dropout
@@ -24,6 +23,9 @@ from keyhole.training.task import Examples, SampleSource
 
 Batch = tuple[Array, Array, Array]  # inputs, labels, and the weight of each in the loss
 SHORT = 128  # contexts below it are padded to it
+SMALLEST = 64  # a training set is padded to 64, 128, 256, … (whole batches) or 1024, 8192, … (mini-batches)
+AT_ONCE = 1 << 24  # weights of attention, or entries of hidden rows, that are computed at once when nothing is learned
+BLOCK = 1024  # sequences in a block, at most
 
 
 class TrainingSet(NamedTuple):
@@ -84,6 +86,23 @@ class FreshSamples(NamedTuple):
 
 
 Data = TrainingSet | FreshSamples
+
+
+def padded_size(count: int, *, whole: bool) -> int:
+    """The standard size a training set is padded to: within a factor 2 for whole batches, 8 for mini-batches."""
+    size, factor = (SMALLEST, 2) if whole else (16 * SMALLEST, 8)
+    while size < count:
+        size *= factor
+    return size
+
+
+def block_rows(settings: TransformerSettings, context: int) -> int:
+    """Return the number of sequences that are evaluated at once: a power of two, so that few shapes are compiled."""
+    numbers = (context + 1) * max(settings.heads * (context + 1), settings.hidden, settings.width)
+    rows = 1
+    while rows < BLOCK and 2 * rows * numbers <= AT_ONCE:
+        rows *= 2
+    return rows
 
 
 def padded_context(settings: TransformerSettings, context: int) -> int:
