@@ -41,16 +41,6 @@ class Examples:
 
 
 @dataclass(frozen=True, eq=False)
-class LookUp:
-    """A sparse function as one line: table[offset + Σ_i weight_i·bit(position_i)]."""
-
-    positions: Int32[np.ndarray, "s"]
-    weights: Int32[np.ndarray, "s"]
-    offset: int
-    table: Bool[np.ndarray, "entries"]
-
-
-@dataclass(frozen=True, eq=False)
 class Instance:
     """One task with its hidden part drawn: which positions matter, and which symbols stand for 1."""
 
@@ -79,17 +69,19 @@ class Instance:
 
     def function_of_relevant(self, bits: Bool[np.ndarray, "n s"]) -> Bool[np.ndarray, "n"]:
         """The function's value on the bits at its own positions."""
-        look = self.look_up()
-        return np.asarray(look.table[look.offset + bits.astype(np.int64) @ look.weights])
+        weights, offset, table = self.look_up()
+        return np.asarray(table[offset + bits.astype(np.int64) @ weights])
 
-    def look_up(self) -> LookUp:
-        """The function as a table with one index; a function that counts literals needs only its levels."""
+    def look_up(self) -> tuple[Int32[np.ndarray, "s"], int, Bool[np.ndarray, "entries"]]:
+        """Weights, an offset and a table, such that the function is table[offset + Σ_i weight_i·bit(position_i)].
+
+        A function that counts literals needs only its levels.
+        """
         rule, size = self.function.rule, self.function.sparsity
-        positions = np.array(self.function.positions, dtype=np.int32)
         if isinstance(rule, Levels):
             weights = np.where(np.array(rule.negated, dtype=bool), -1, 1).astype(np.int32)
-            return LookUp(positions, weights, sum(rule.negated), np.array(rule.levels, dtype=bool))
-        return LookUp(positions, (1 << np.arange(size)).astype(np.int32), 0, rule.values)
+            return weights, sum(rule.negated), np.array(rule.levels, dtype=bool)
+        return (1 << np.arange(size)).astype(np.int32), 0, rule.values
 
     def inputs(self, n: int, rng: np.random.Generator) -> UInt8[np.ndarray, "n T"]:
         """Fresh inputs."""
@@ -294,9 +286,8 @@ class Observer:
         """A probe of this many fresh inputs."""
         inputs = self._instance.inputs(count, rng)
         labels = self._instance.truth(inputs)
-        return Observation(
-            inputs, labels, self._instance.look_up().positions, target_characters(self._instance, inputs)
-        )
+        positions = np.array(self._instance.function.positions, dtype=np.int32)
+        return Observation(inputs, labels, positions, target_characters(self._instance, inputs))
 
 
 class SampleSource:
@@ -315,16 +306,16 @@ class SampleSource:
         A symbol is the number of `ends` that a uniform number in [0, 1) reaches; `letters` has the bit behind each. A
         label is table[offset + Σ_i weight_i·bit(position_i)], flipped with probability `noise`.
         """
-        instance, look = self._instance, self._instance.look_up()
+        instance, (weights, offset, table) = self._instance, self._instance.look_up()
         ones = instance.letters
         shares = np.where(ones, instance.law.p / ones.sum(), (1 - instance.law.p) / (~ones).sum())
         return {
             "ends": np.cumsum(shares).astype(np.float32),
             "letters": ones.astype(np.int32),
-            "positions": look.positions,
-            "weights": look.weights,
-            "offset": np.int32(look.offset),
-            "table": look.table.astype(np.float32),
+            "positions": np.array(instance.function.positions, dtype=np.int32),
+            "weights": weights,
+            "offset": np.int32(offset),
+            "table": table.astype(np.float32),
             "noise": np.float32(instance.label_noise),
         }
 

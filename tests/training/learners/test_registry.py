@@ -15,11 +15,11 @@ from keyhole.sweeps.runs.store import Store
 from keyhole.training.learners import (
     Fitted,
     Learner,
+    base,
     learner_from_record,
     learner_named,
     learner_names,
     register_learner,
-    registry,
 )
 
 PACKAGE = Path(keyhole.__file__).parent
@@ -40,7 +40,7 @@ class Constant(Learner):
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch):
     """What a test registers is gone after it."""
-    monkeypatch.setattr(registry, "_LEARNERS", dict(registry._LEARNERS))
+    monkeypatch.setattr(base, "_LEARNERS", dict(base._LEARNERS))
 
 
 def test_a_learner_of_ones_own_has_a_name_once_registered():
