@@ -97,28 +97,29 @@ def fit_curves(counts: Counts, quantile: float, prior: WidthPrior = USUAL) -> Fi
 @lru_cache(maxsize=256)  # a round of a sweep asks for the same fit several times
 def _fit(rows: tuple[tuple[int, int, int], ...], quantile: float, prior: WidthPrior) -> Fit:
     """The fit of sizes with their successes and trials."""
-    data = _Data(*(np.array(column, dtype=float) for column in zip(*rows, strict=True)))
-    low, high = float(np.log(data.sizes[0])) - MARGIN, float(np.log(data.sizes[-1])) + MARGIN
+    sizes, successes, trials = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    low, high = float(np.log(sizes[0])) - MARGIN, float(np.log(sizes[-1])) + MARGIN
     widths = np.geomspace(NARROWEST, WIDEST, WIDTHS)
     stunted = _shapes(widths, quantile * STUNTED)
-    never = _likelihood(data, _rising(data.sizes, np.linspace(low, high, POINTS), stunted, 0.0), stunted, prior).max()
+    below = _rising(sizes, np.linspace(low, high, POINTS), stunted, 0.0)
+    never = _likelihood(successes, trials, below, stunted, prior).max()
     for _ in range(3):  # the first pass finds where the likelihood is large, the others refine the grid there
         places = np.linspace(low, high, POINTS)
         shapes = _shapes(widths, quantile + (1 - quantile) * PLATEAUS)
-        likely = _likelihood(data, _reaching(data.sizes, places, shapes, quantile), shapes, prior)
+        likely = _likelihood(successes, trials, _reaching(sizes, places, shapes, quantile), shapes, prior)
         low, high = _likely_range(places, likely.max(axis=1), 5)
         best = likely.max(axis=0).reshape(len(PLATEAUS), WIDTHS).max(axis=0)
         widths = np.geomspace(*_likely_range(widths, best, 1), WIDTHS)
-    for array in (*data, places, shapes, likely):
+    for array in (sizes, successes, trials, places, shapes, likely):
         array.setflags(write=False)  # the next caller gets the same arrays
-    return Fit(*data, quantile, places, shapes, likely, float(never), prior)
+    return Fit(sizes, successes, trials, quantile, places, shapes, likely, float(never), prior)
 
 
 def width_likelihood(fit: Fit, widths: Float[np.ndarray, "w"]) -> Float[np.ndarray, "w"]:
     """The log-likelihood of each width, but for a constant: integrated over θ and the plateau, without a prior on σ."""
-    data = _Data(fit.sizes, fit.successes, fit.trials)
     shapes = _shapes(widths, fit.quantile + (1 - fit.quantile) * PLATEAUS)
-    likely = _likelihood(data, _reaching(data.sizes, fit.places, shapes, fit.quantile), shapes, fit.prior)
+    chance = _reaching(fit.sizes, fit.places, shapes, fit.quantile)
+    likely = _likelihood(fit.successes, fit.trials, chance, shapes, fit.prior)
     likely = (likely - width_prior(shapes[:, 0], fit.prior)).reshape(len(fit.places), len(PLATEAUS), len(widths))
     return np.asarray(np.logaddexp.reduce(likely, axis=(0, 1)))
 
@@ -151,14 +152,6 @@ def check_level(name: str, level: float) -> None:
     """Refuse a probability outside (0, 1)."""
     if not 0 < level < 1:
         raise ArgumentError(f"A {name} of {level} was asked for; it lies strictly between 0 and 1, such as 0.5.")
-
-
-class _Data(NamedTuple):
-    """The counts as columns, by size."""
-
-    sizes: Float[np.ndarray, "k"]
-    successes: Float[np.ndarray, "k"]
-    trials: Float[np.ndarray, "k"]
 
 
 def _likely_range(grid: Float[np.ndarray, "n"], likely: Float[np.ndarray, "n"], beyond: int) -> tuple[float, float]:
@@ -195,11 +188,15 @@ def _rising(
 
 
 def _likelihood(
-    data: _Data, chance: Float[np.ndarray, "k n s"], shapes: Float[np.ndarray, "s 2"], prior: WidthPrior
+    successes: Float[np.ndarray, "k"],
+    trials: Float[np.ndarray, "k"],
+    chance: Float[np.ndarray, "k n s"],
+    shapes: Float[np.ndarray, "s 2"],
+    prior: WidthPrior,
 ) -> Float[np.ndarray, "n s"]:
     """The penalised log-likelihood of every curve."""
-    won = np.tensordot(data.successes, np.log(chance), 1)
-    return np.asarray(won + np.tensordot(data.trials - data.successes, np.log1p(-chance), 1) + _penalty(shapes, prior))
+    won, lost = np.tensordot(successes, np.log(chance), 1), np.tensordot(trials - successes, np.log1p(-chance), 1)
+    return np.asarray(won + lost + _penalty(shapes, prior))
 
 
 def _penalty(shapes: Float[np.ndarray, "s 2"], prior: WidthPrior) -> Float[np.ndarray, "s"]:
