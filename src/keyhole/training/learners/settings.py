@@ -16,12 +16,7 @@ CHOICES = {
     "schedule": ("constant", "cosine"),
     "decay_kind": ("decoupled", "coupled"),
 }
-LATER = {
-    "final_norm",
-    "attention_dropout",
-    "cls_position",
-    "path_penalty",
-}  # absent from the records of runs that do not use them
+LATER = {"final_norm", "attention_dropout", "cls_position", "path_penalty"}  # in a record only of runs that use them
 
 
 @dataclass(frozen=True)

@@ -120,13 +120,7 @@ PRESETS: dict[str, TransformerSettings] = {
         attention_dropout=0.1,
         cls_position=True,
     ),
-    "bounded": TransformerSettings(
-        hidden=0,
-        norm="none",
-        residual=False,
-        tolerance=0.01,
-        path_penalty=0.003,
-    ),
+    "bounded": TransformerSettings(hidden=0, norm="none", residual=False, tolerance=0.01, path_penalty=0.003),
 }
 
 DEPARTURES = (  # a sentence without its stop, printed with every answer
@@ -137,9 +131,7 @@ DEPARTURES = (  # a sentence without its stop, printed with every answer
     "probabilities; random numbers come from other generators"
 )
 
-PRESET_DISTRIBUTIONS = {
-    "paper": "balanced"
-}  # of the input bits, where a protocol has one of its own; uniform elsewhere
+PRESET_DISTRIBUTIONS = {"paper": "balanced"}  # of the input bits, where a protocol has one; uniform elsewhere
 
 
 def preset(name: str) -> TransformerSettings:
@@ -184,13 +176,8 @@ register_learner("transformer:", transformer_with_preset, TransformerLearner.fro
 
 
 MOST = 24  # layers; each is compiled by itself
-USUAL = TransformerSettings(
-    norm="pre",
-    final_norm=True,
-    rate=1e-3,
-    dropout=0.1,
-    attention_dropout=0.1,
-)  # as encoders are commonly trained; no rule has tuned them
+# as encoders are commonly trained; no rule has tuned them
+USUAL = TransformerSettings(norm="pre", final_norm=True, rate=1e-3, dropout=0.1, attention_dropout=0.1)
 
 
 @dataclass(frozen=True)

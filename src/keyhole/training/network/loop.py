@@ -44,18 +44,7 @@ from keyhole.training.task import PROBE, SET_PROBE, Examples, Observation, Obser
 
 FIRST = 1024  # rows of a training set that every reading looks at
 MANY, FEW, LONG = 720, 256, 4096  # inputs answered in one call: many (a probe and 208 more), or few of long contexts
-READINGS = (
-    "step",
-    "loss",
-    "train_accuracy",
-    "accuracy",
-    "mass",
-    "mass_best",
-    "fourier",
-    "spread",
-    "norm",
-    "movement",
-)
+READINGS = ("step", "loss", "train_accuracy", "accuracy", "mass", "mass_best", "fourier", "spread", "norm", "movement")
 Weights = Mapping[str, np.ndarray]
 Row = dict[str, float]
 
