@@ -195,7 +195,7 @@ def _one_hot_product(batch: Array, table: Array) -> Float[Any, "n columns"]:
 
 
 def _counts(batch: Array, symbols: int) -> Shaped[Any, "n A"]:
-    """How often each symbol occurs in each sequence."""
+    """The count of each symbol in each sequence."""
     xp = array_namespace(batch)
     total: Array = 0
     for start, stop in _blocks(batch, 1):

@@ -33,7 +33,7 @@ SIZES = ("spectral", "frobenius", "columns21", "rows21", "entries11")  # of a ma
 def profile(model: Model, *, trained: bool = False) -> NormProfile:
     """The numbers that theorems read off a model with a scalar read-out at [CLS].
 
-    `trained` says that its token vectors were trained too, so that theorems about vectors pay for them.
+    With `trained` its token vectors were trained too, so that theorems about vectors pay for them.
     """
     embedding, first = model.embedding, model.blocks[0]
     radius, query, diameter = radii(embedding, first.wiring)
@@ -93,7 +93,7 @@ def table_profile(tabulated: Tabulated) -> NormProfile:
 
 
 def _block_norms(block: Block, query: Array | None = None, *, normed: bool = False) -> BlockNorms:
-    """The norms of a block; `normed` says that a LayerNorm stands behind it."""
+    """The norms of a block; with `normed` a LayerNorm stands behind it."""
     wiring, fed = block.wiring, block.wiring.feedforward
     biased = _biased(block)
     fed_parts = () if fed is None else (fed.inner, fed.outer)

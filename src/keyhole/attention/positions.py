@@ -12,7 +12,7 @@ from keyhole.arrays import Float, UInt64
 from keyhole.attention.types import Array, require_weights
 from keyhole.errors import ShapeError
 
-WORD_BITS = 64  # the generator speaks in words of 64 bits
+WORD_BITS = 64  # of a word of the generator
 COUNT_WORDS = 4  # and gives four of them per count: Philox 4×64
 
 

@@ -77,7 +77,7 @@ class Tabulated:
 
     @property
     def others(self) -> int:
-        """How many positions the last row serves."""
+        """The number of positions that the last row serves."""
         return 0 if self.positions is None else self.tokens - len(self.positions)
 
     @property

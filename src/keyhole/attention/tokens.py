@@ -21,18 +21,23 @@ class Embedding(ABC):
 
     @property
     @abstractmethod
+    def sides(self) -> tuple[int, int, int]:
+        """T, A and d."""
+
+    @property
     def tokens(self) -> int:
         """T, without [CLS]."""
+        return self.sides[0]
 
     @property
-    @abstractmethod
     def symbols(self) -> int:
         """A, the size of the alphabet."""
+        return self.sides[1]
 
     @property
-    @abstractmethod
     def width(self) -> int:
         """d, the number of coordinates."""
+        return self.sides[2]
 
     @abstractmethod
     def rows(self, start: int, stop: int) -> Float[Any, "rows A d"]:
@@ -61,19 +66,9 @@ class PairEmbedding(Embedding):
         require_alphabet(side(self.table, 1))
 
     @property
-    def tokens(self) -> int:
-        """T, the first side of the table."""
-        return int(self.table.shape[0])
-
-    @property
-    def symbols(self) -> int:
-        """A, the second side of the table."""
-        return int(self.table.shape[1])
-
-    @property
-    def width(self) -> int:
-        """d, the last side of the table."""
-        return int(self.table.shape[2])
+    def sides(self) -> tuple[int, int, int]:
+        """The sides of the table."""
+        return tuple(self.table.shape)
 
     def rows(self, start: int, stop: int) -> Float[Any, "rows A d"]:
         """A slice of the table."""
@@ -94,19 +89,9 @@ class OneHotPairs(Embedding):
             raise ShapeError(f"a context of length {self.count} is empty; give at least one position")
 
     @property
-    def tokens(self) -> int:
-        """T, as asked for."""
-        return self.count
-
-    @property
-    def symbols(self) -> int:
-        """A, as asked for."""
-        return self.alphabet
-
-    @property
-    def width(self) -> int:
+    def sides(self) -> tuple[int, int, int]:
         """One coordinate per pair, and one for [CLS]."""
-        return self.count * self.alphabet + 1
+        return self.count, self.alphabet, self.count * self.alphabet + 1
 
     @property
     def cls(self) -> Float[Any, "d"]:
@@ -149,19 +134,9 @@ class AdditiveEmbedding(Embedding):
             )
 
     @property
-    def tokens(self) -> int:
-        """T, the number of position codes."""
-        return self.positions.tokens
-
-    @property
-    def symbols(self) -> int:
-        """A, the number of token vectors."""
-        return int(self.table.shape[0])
-
-    @property
-    def width(self) -> int:
-        """d, the width of a token vector."""
-        return int(self.table.shape[1])
+    def sides(self) -> tuple[int, int, int]:
+        """The number of position codes, and the sides of the table."""
+        return (self.positions.tokens, *self.table.shape)
 
     def rows(self, start: int, stop: int) -> Float[Any, "rows A d"]:
         """Every token vector at every one of these positions."""

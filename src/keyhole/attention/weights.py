@@ -38,7 +38,7 @@ class Head:
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """How a block joins its heads, and what follows them, row by row.
+    """The way a block joins its heads, and what follows them, row by row.
 
     The heads are summed or concatenated, then mapped by `output`, then fed forward. `residual` "each" adds
     the stream around attention and around the feed-forward part, as in an encoder layer; "block" adds it

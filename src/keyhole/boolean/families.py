@@ -22,17 +22,17 @@ def disjunction(positions: tuple[int, ...]) -> SparseFunction:
 
 
 def threshold(count: int, positions: tuple[int, ...]) -> SparseFunction:
-    """True when at least `count` bits are 1."""
+    """The function that is 1 when at least `count` bits are 1."""
     return from_levels(positions, tuple(ones >= count for ones in range(len(positions) + 1)))
 
 
 def majority(positions: tuple[int, ...]) -> SparseFunction:
-    """True when more than half of the bits are 1."""
+    """The function that is 1 when more than half of the bits are 1."""
     return threshold(len(positions) // 2 + 1, positions)
 
 
 def parity(positions: tuple[int, ...]) -> SparseFunction:
-    """True when an odd number of bits is 1."""
+    """The function that is 1 when an odd number of bits is 1."""
     return from_levels(positions, tuple(ones % 2 == 1 for ones in range(len(positions) + 1)))
 
 

@@ -1,4 +1,4 @@
-"""The Fourier expansion of a function of bits: exact integers where a zero must be told from a small number.
+"""The Fourier expansion of a function of bits: exact integers where a zero must be distinguished from a small number.
 
 Characters are χ_S(b) = (−1)^{Σ_{i∈S} b_i}. A set S of the relevant positions is an integer mask whose binary digit i
 stands for the i-th position. Functions are 0/1-valued; the *sign form* of f is (−1)^f, whose weights sum to 1.

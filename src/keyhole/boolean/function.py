@@ -166,7 +166,7 @@ class SparseFunction:
 
     @property
     def sparsity(self) -> int:
-        """How many positions matter: s."""
+        """The number of positions that matter: s."""
         return len(self.positions)
 
     @property
@@ -319,11 +319,21 @@ def _pointwise(
     left: SparseFunction, right: SparseFunction, joined: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> SparseFunction:
     """Two functions joined value by value: level by level where they count the same literals, else by table."""
-    for ours, theirs in ((left, right), (right, left)):  # both & and ^ commute
-        aligned = _aligned(ours, theirs)
-        if aligned is not None and isinstance(ours.rule, Levels):
-            levels = joined(np.array(ours.rule.levels), np.array(aligned))
-            return from_levels(ours.positions, tuple(levels.tolist()), ours.rule.negated)
+    for one, other in ((left, right), (right, left)):  # both & and ^ commute
+        ours, theirs = one.rule, other.rule
+        if not isinstance(ours, Levels) or not isinstance(theirs, Levels):
+            break
+        if not other.positions:
+            aligned = theirs.levels * len(ours.levels)
+        elif one.positions == other.positions and theirs.alternating:  # any literals will do
+            start = theirs.levels[0] ^ (sum(ours.negated) % 2 == 1)  # the value where none of ours is true
+            aligned = tuple(start ^ (count % 2 == 1) for count in range(len(ours.levels)))
+        elif one.positions == other.positions and ours.negated == theirs.negated:
+            aligned = theirs.levels
+        else:
+            continue
+        levels = joined(np.array(ours.levels), np.array(aligned))
+        return from_levels(one.positions, tuple(levels.tolist()), ours.negated)
     places = tuple(sorted({*left.positions, *right.positions}))
     if len(places) > MAX_TABLE:
         raise FormulaError(
@@ -332,21 +342,6 @@ def _pointwise(
             f"{MAX_TABLE} positions. Use fewer positions."
         )
     return from_table(places, joined(spread(left, places), spread(right, places)))
-
-
-def _aligned(left: SparseFunction, right: SparseFunction) -> tuple[bool, ...] | None:
-    """The right function's levels in terms of the left one's literals, where both count the same literals."""
-    ours, theirs = left.rule, right.rule
-    if not isinstance(ours, Levels) or not isinstance(theirs, Levels):
-        return None
-    if not right.positions:
-        return theirs.levels * len(ours.levels)
-    if left.positions != right.positions:
-        return None
-    if theirs.alternating:  # any literals will do, the value of the empty count following their negations
-        start = theirs.levels[0] ^ (sum(ours.negated) % 2 == 1)
-        return tuple(start ^ (count % 2 == 1) for count in range(len(ours.levels)))
-    return theirs.levels if ours.negated == theirs.negated else None
 
 
 def spread(function: SparseFunction, positions: tuple[int, ...]) -> Values:

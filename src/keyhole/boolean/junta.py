@@ -37,7 +37,7 @@ class Junta:
 
     @property
     def sparsity(self) -> int:
-        """How many positions it reads."""
+        """The number of positions it reads."""
         return len(self.positions)
 
     def cells(self) -> tuple[tuple[int, ...], ...]:
@@ -114,11 +114,11 @@ class SymbolLaw:
 
     @property
     def uniform(self) -> bool:
-        """True if every symbol is equally likely."""
+        """Return True if every symbol is equally likely."""
         return len(set(self.chances)) == 1
 
     def draw(self, count: int, tokens: int, rng: np.random.Generator) -> Int8[np.ndarray, "count tokens"]:
-        """So many sequences of so many symbols."""
+        """Draw `count` sequences of `tokens` symbols."""
         if self.uniform:
             return rng.integers(0, self.symbols, (count, tokens), dtype=np.int8)
         thresholds = np.cumsum(self.chances)[:-1]

@@ -1,4 +1,4 @@
-"""A rule says how the relevant bits decide the value: by a table of patterns, or by counting true literals.
+"""A rule decides the value from the relevant bits: by a table of patterns, or by counting true literals.
 
 Canonical form: equal functions have equal positions and equal rules.
 
@@ -46,12 +46,12 @@ class Levels:
 
     @property
     def constant(self) -> bool:
-        """True if every level has one value."""
+        """Return True if every level has one value."""
         return len(set(self.levels)) == 1
 
     @property
     def alternating(self) -> bool:
-        """True if each further true literal flips the value: parity, or its negation."""
+        """Return True if each further true literal flips the value: parity, or its negation."""
         return all(here != there for here, there in zip(self.levels, self.levels[1:], strict=False))
 
 
@@ -59,7 +59,7 @@ Rule = Table | Levels
 
 
 def pattern_counts(negated: tuple[bool, ...]) -> np.ndarray:
-    """How many literals are true, for each of the 2^s patterns."""
+    """The number of true literals in each of the 2^s patterns."""
     counts = np.zeros(1, dtype=np.uint8)
     for flip in negated:
         counts = np.concatenate([counts + flip, counts + (not flip)])

@@ -1,4 +1,4 @@
-"""Which construction is cheapest: the one a bound charges least for, and of those the narrowest.
+"""The cheapest construction: the one a bound charges least for, and of those the narrowest.
 
 Theorem T holds for any law of the inputs, and charges P_∞ Φ(R): R is how far scores depend on symbols. For a product
 law scores cost nothing, whatever they are, and P_∞ is all that is charged.

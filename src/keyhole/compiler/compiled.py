@@ -135,7 +135,7 @@ class Compiled:
 
     @cached_property
     def theorem(self) -> Mapping[str, TheoremNorm]:
-        """The construction's own figure for each norm it speaks of; of a plan with distractors none speaks."""
+        """The construction's own figure for each norm that its theorem states; none for a plan with distractors."""
         return {} if count_unread_heads(self.plan) else self.maker.theorem_norms(self.plan)
 
     @property

@@ -17,7 +17,7 @@ _UNIT = re.compile(r"read by nothing: ones at (x\d+(?:, x\d+)*)")  # what add_di
 
 @dataclass(frozen=True)
 class Distractor:
-    """Which positions a distracting head attends to, and how much of its attention it leaves to the others."""
+    """The positions that a distracting head attends to, and the attention it leaves to the others."""
 
     decoys: tuple[int, ...]
     leak: float

@@ -76,7 +76,7 @@ def _head_norms(plan: Plan, head: HeadPlan) -> HeadNorms:
 
 
 def _rows_by_length(plan: Plan, head: HeadPlan) -> np.ndarray:
-    """Few rows that give W_V's spectral norm and the length of copies of its columns.
+    """Few rows that give W_V's spectral norm and the length of each of its columns.
 
     Statement  n copies of a row r can be replaced by one row √n r.
     Proof      Both add n r rᵀ to W_VᵀW_V, which decides those norms.

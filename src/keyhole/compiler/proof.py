@@ -117,7 +117,7 @@ def _by_patterns(plan: Plan) -> tuple[float, str]:
 
 
 def _reader(plan: Plan, head: HeadPlan) -> Callable[[np.ndarray], Enclosure]:
-    """Return what one head gives the units, for each row of chosen pairs (one of two for every relevant position).
+    """Return what one head adds to the units, as a function of rows of chosen pairs (one of two per relevant position).
 
     Where logits ignore symbols the normaliser is the same for every pattern, and is divided by once. Elsewhere it is a
     sum over the chosen pairs, as the numerators are.
@@ -240,7 +240,7 @@ def _outputs(
 
 
 def _level_ranges(plan: Plan, masses: Masses) -> tuple[Enclosure, Enclosure, np.ndarray]:
-    """For each level the least and the largest attention on ones, and the wanted output."""
+    """The least and the largest attention on ones for each level, and the wanted output."""
     rule, s = plan.function.rule, plan.function.sparsity
     if isinstance(rule, Levels) and not any(rule.negated):
         counts = np.tri(s + 1, s, -1)

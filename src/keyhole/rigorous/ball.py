@@ -75,12 +75,9 @@ class Ball:
 
     def centred(self) -> "Ball":
         """The last axis less its mean."""
-        mean = self @ between(*(np.full(self.mid.shape[-1], end) for end in _reciprocal(self.mid.shape[-1])))
+        count = self.mid.shape[-1]
+        mean = self @ between(*(np.full(count, np.nextafter(1 / count, end)) for end in (0.0, 1.0)))
         return self - mean[..., None]
-
-
-def _reciprocal(count: int) -> tuple[float, float]:
-    return float(np.nextafter(1 / count, 0.0)), float(np.nextafter(1 / count, 1.0))
 
 
 def exact(numbers: object) -> Ball:

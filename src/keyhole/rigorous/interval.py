@@ -117,7 +117,7 @@ def reading(x: Enclosure, weights: Float[np.ndarray, "k"]) -> Enclosure:
 
 
 def _apart(low: Any, high: Any, error: Any) -> Enclosure:
-    """Ends off by at most `error`, moved apart; a sum that overflowed, perhaps in this order only, is no end."""
+    """Ends off by at most `error`, moved apart; a sum that overflowed, perhaps in this order only, is not an end."""
     return outward(np.where(np.isfinite(low), low - error, -np.inf), np.where(np.isfinite(high), high + error, np.inf))
 
 

@@ -28,7 +28,7 @@ class FittingJuntas:
 
     `fitting` has the smallest alone; `known` has a function for each fitting set that the search came by, also one of
     more positions, and also where the search was stopped: each is a rival of every other function that fits. `reason`
-    says why nothing fits, or what was not searched to the end; `finished` is whether all was.
+    states why nothing fits, or what was not searched to the end; `finished` is whether all was.
     """
 
     sparsity: int  # juntas of up to so many positions were looked for

@@ -33,7 +33,7 @@ class ConjunctionSearch:
         return cls(places, pack(negative[:, places].T), unmet)
 
     def grow(self, state: Words, places: Int[np.ndarray, "b"]) -> Words:
-        """For each new position, the examples it leaves: those at which its bit is 1."""
+        """The examples that each new position leaves: those at which its bit is 1."""
         return np.asarray(state & self.negatives[places])
 
     def weights(self, states: Words, first: int) -> Float[np.ndarray, "b k"]:
@@ -46,7 +46,7 @@ class ConjunctionSearch:
 
 @dataclass(frozen=True)
 class JuntaSearch:
-    """Any functions: the state is which positive and which negative examples lie in each cell of the positions."""
+    """Any function: the state is which positive and which negative examples lie in each cell of the positions."""
 
     places: Int[np.ndarray, "c"]
     columns: UInt64[np.ndarray, "words c"]
@@ -59,12 +59,12 @@ class JuntaSearch:
         return cls(np.arange(bits.shape[1]), pack(bits.T).T.copy(), kinds.T.copy())
 
     def grow(self, state: Words, places: Int[np.ndarray, "b"]) -> Words:
-        """For each new position, every cell cut in two; positive and negative examples of a cell stay neighbours."""
+        """Every cell, cut in two by each new position; positive and negative examples of a cell stay neighbours."""
         inside = state & self.columns[:, places].T[:, :, None]
         return np.concatenate([inside, inside ^ state], axis=2)
 
     def weights(self, states: Words, first: int) -> Float[np.ndarray, "b k"]:
-        """How many tables fit: a cell seen leaves one answer, an unseen one two, and one with both labels none."""
+        """The number of tables that fit: a cell with one label leaves one answer, an empty one two, one with both none."""
         there = np.zeros((2, len(states), states.shape[2], self.columns.shape[1] - first), dtype=np.uint64)
         for word, column in enumerate(self.columns[:, first:]):
             cells = states[:, word, :, None]

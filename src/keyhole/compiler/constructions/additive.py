@@ -281,7 +281,7 @@ class CodeConstruction(AdditiveConstruction):
         return [coded_plan(function, context, leak, output, seed)]
 
     def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
-        """As for one-hot codes, but ‖M‖_F is only bounded: the relevant codes' products are at most 1/(3s).
+        """The norms of one-hot codes, but ‖M‖_F is only bounded: the relevant codes' products are at most 1/(3s).
 
         Source     Ours.
         """

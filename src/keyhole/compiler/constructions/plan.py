@@ -4,7 +4,7 @@ Only what differs from position to position is kept: the logits and values of th
 the others share. The query is fixed at [CLS], whose own logit is 0. Off the relevant positions logits do not depend on
 the symbol; at them they may.
 
-The interface of a construction: what it makes of a function, what its theorem says of norms, how files name it.
+The interface of a construction: the plans it makes of a function, the norms of its theorem, and its name in files.
 
 A construction of one's own is a subclass with a `plans` of its own. What follows holds for it as for the library's: the
 proof over all inputs, the measured norms beside the theorem's, number formats, files, exports and the check.
@@ -26,7 +26,7 @@ from keyhole.errors import AssumptionError, CompileError
 MAX_POSITIONS = 4096  # relevant ones
 MAX_ENTRIES = 2**24  # of a table of values: 128 MB
 Output = Literal["signs", "bits"]  # a true function reads 1; a false one −1 or 0
-_DISTRACTORS = re.compile(r" with \d+ distractors?$")  # what a plan's name says of heads that nothing reads
+_DISTRACTORS = re.compile(r" with \d+ distractors?$")  # the count, in a plan's name, of heads that nothing reads
 
 
 Places = tuple[int, ...]  # relevant positions, in order
@@ -46,7 +46,7 @@ class Layout(ABC):
 
     @classmethod
     def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "Layout":
-        """The layout of a model file, from what its description says of it."""
+        """The layout of a model file, from its description."""
         return cls(context)
 
     @property
@@ -253,7 +253,7 @@ def require_shapes(plan: Plan) -> None:
 
 
 def target_of(construction: str) -> str:
-    """The name without what it says of distractors.
+    """The name without its count of distractors.
 
     >>> target_of("B1 with codes"), target_of("A2 with 3 distractors")
     ('B1 with codes', 'A2')
@@ -318,7 +318,7 @@ class Construction(ABC):
         """Every way to build the function, at least one; CompileError with a reason where there is none."""
 
     def theorem_norms(self, plan: Plan) -> Mapping[str, TheoremNorm]:
-        """The theorem's figure for each norm it speaks of, free of any matrix; the names are those of `named_norms`."""
+        """The theorem's figure for each norm it states, free of any matrix; the names are those of `named_norms`."""
         return {}
 
     def rebuild(self, plan: Plan) -> Plan:

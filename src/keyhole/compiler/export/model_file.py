@@ -20,7 +20,7 @@ PARTS = ("focus", "values", "rest_logits", "rest_values", "cls_values")  # the l
 
 
 def save_model(compiled: Compiled, path: Path) -> Path:
-    """Write what the file's ending asks for: .safetensors (what `keyhole.check` reads) or .py (a torch module).
+    """Write the format of the file's ending: .safetensors (what `keyhole.check` reads) or .py (a torch module).
 
     The first holds tables, dense matrices where they fit, and the description with the certificate.
     """
