@@ -138,7 +138,12 @@ def _folded(block: Block) -> bool:
 
 def _head_norms(block: Block, index: int, query: Array | None, *, biased: bool) -> HeadNorms:
     head, output = block.heads[index], block.wiring.output
-    value, score = _with_bias(_affine(head), row=biased), _bilinear(head)
+    value, score = _with_bias(_affine(head), row=biased), head.score
+    if not isinstance(score, DenseScore | FactoredScore):
+        raise AssumptionError(
+            f"norms are those of a bilinear score, and this head has {type(score).__name__}; use a DenseScore or a "
+            "FactoredScore"
+        )
     if isinstance(score, DenseScore):
         matrix = numbers_of(score.matrix)
         norms = matrix_norms(np.pad(matrix, ((0, 1), (0, 1))) if biased else matrix)
@@ -192,15 +197,6 @@ def _affine(head: Head) -> Affine:
             f"norms are those of an affine value map, and this head has {type(head.value).__name__}; use an Affine"
         )
     return head.value
-
-
-def _bilinear(head: Head) -> DenseScore | FactoredScore:
-    if not isinstance(head.score, DenseScore | FactoredScore):
-        raise AssumptionError(
-            f"norms are those of a bilinear score, and this head has {type(head.score).__name__}; use a "
-            "DenseScore or a FactoredScore"
-        )
-    return head.score
 
 
 def _lipschitz(block: Block) -> float:
@@ -305,8 +301,13 @@ def path_inf(tabulated: Tabulated, units: Units) -> float:
                ReLU lets V_j pass into the weight.
     Source     Ours: Theorem T.
     """
-    columns = [np.concatenate([one, line[:, None]], axis=1) for one, line in zip(units.maps, units.lines, strict=True)]
-    largest = sum(_largest(head, column) for head, column in zip(tabulated.heads, columns, strict=True))
+    largest: Any = 0.0
+    for head, one, line in zip(tabulated.heads, units.maps, units.lines, strict=True):
+        column, values = np.concatenate([one, line[:, None]], axis=1), numbers_of(head.values)
+        best = np.abs(numbers_of(head.cls_value) @ column)
+        for start in range(0, values.shape[0], ROWS):
+            best = np.maximum(best, np.abs(values[start : start + ROWS] @ column).max(axis=(0, 1)))
+        largest = largest + best
     return _weighed(units, np.abs(units.constants) + largest[:-1]) + abs(units.shift) + float(largest[-1])
 
 
@@ -342,15 +343,6 @@ def _weighed(units: Units, reach: Any) -> float:
     if isinstance(units.activation, ReLU | Identity):
         return float(weights @ reach)
     return float(weights.sum() * reach.max(initial=0.0))
-
-
-def _largest(head: Any, column: Any) -> Any:
-    """The largest |v[t, a] · column| over all (t, a) and [CLS], for every column."""
-    values = numbers_of(head.values)
-    best = np.abs(numbers_of(head.cls_value) @ column)
-    for start in range(0, values.shape[0], ROWS):
-        best = np.maximum(best, np.abs(values[start : start + ROWS] @ column).max(axis=(0, 1)))
-    return best
 
 
 def _bias(part: Affine) -> Any:

@@ -36,16 +36,8 @@ MAX_BITS = 6  # positions of a table written bit by bit; a longer one is written
 Text = tuple[str, int]  # a formula and how tightly it binds
 
 
-def write(positions: tuple[int, ...], rule: Rule) -> str:
-    """The formula of a canonical rule at these positions.
-
-    >>> write((1, 2, 5), Levels((False, False, True, True), (False, False, False)))
-    'maj(x1, x2, x5)'
-    """
-    return _text(positions, rule)[0]
-
-
 def _text(positions: tuple[int, ...], rule: Rule) -> Text:
+    """The formula of a canonical rule at these positions."""
     if isinstance(rule, Levels):
         return _counting_text(positions, rule)
     if len(positions) <= MAX_SPLIT:
@@ -208,7 +200,7 @@ class SparseFunction:
         return from_levels(places, tuple(start ^ (count % 2 == 1) for count in range(len(places) + 1)))
 
     def __str__(self) -> str:
-        return write(self.positions, self.rule)
+        return _text(self.positions, self.rule)[0]
 
     def __repr__(self) -> str:
         text = str(self)

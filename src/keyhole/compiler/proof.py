@@ -102,8 +102,15 @@ def _by_patterns(plan: Plan) -> tuple[float, str]:
     """
     s = plan.function.sparsity
     heads = [_reader(plan, head) for head in plan.heads]
-    counted = _counts_only(plan)
-    patterns = _all_patterns(s) if counted is None else pattern_per_count(counted)
+    rule, counted = plan.function.rule, False
+    if isinstance(rule, Levels):  # all relevant positions are alike once negated literals are turned round
+        turned = [
+            np.stack([rows[::-1] if flip else rows for rows, flip in zip(table, rule.negated, strict=True)])
+            for head in plan.heads
+            for table in (head.values, head.symbol_focus)
+        ]
+        counted = all(bool((table == table[0]).all()) for table in turned)
+    patterns = pattern_per_count(rule) if isinstance(rule, Levels) and counted else _all_patterns(s)
     worst = 0.0
     for bits in _chunks(patterns, max(plan.width, 2 * s)):
         pairs = np.zeros((len(bits), s, 2))
@@ -113,7 +120,7 @@ def _by_patterns(plan: Plan) -> tuple[float, str]:
         for head in heads[1:]:
             before += head(chosen)
         worst = max(worst, _largest_error(reading(relu(before), plan.readout), _wanted(plan, bits)))
-    return worst, "every pattern of the relevant bits" if counted is None else "every count of true literals"
+    return worst, "every count of true literals" if counted else "every pattern of the relevant bits"
 
 
 def _reader(plan: Plan, head: HeadPlan) -> Callable[[np.ndarray], Enclosure]:
@@ -151,19 +158,6 @@ def _upright(x: Enclosure) -> Enclosure:
 def _flat(x: Enclosure) -> Enclosure:
     """A table by position, symbol and unit as one by pair and unit."""
     return Enclosure(x.low.reshape(2 * len(x.low), -1), x.high.reshape(2 * len(x.low), -1))
-
-
-def _counts_only(plan: Plan) -> Levels | None:
-    """Return the rule if all relevant positions are alike once negated literals are turned round; else None."""
-    rule = plan.function.rule
-    if not isinstance(rule, Levels):
-        return None
-    turned = [
-        np.stack([rows[::-1] if flip else rows for rows, flip in zip(table, rule.negated, strict=True)])
-        for head in plan.heads
-        for table in (head.values, head.symbol_focus)
-    ]
-    return rule if all(bool((table == table[0]).all()) for table in turned) else None
 
 
 def _all_patterns(s: int) -> np.ndarray:
@@ -211,7 +205,12 @@ def _by_gathered_mass(plan: Plan, masses: Masses) -> float:
     points = Enclosure(
         np.concatenate([lows.low, highs.low, inside.low]), np.concatenate([lows.high, highs.high, inside.high])
     )
-    low, high = (np.concatenate(parts) for parts in zip(*_outputs(plan, points, everything, one, zero), strict=True))
+    outputs, step = [], max(1, CHUNK // max(1, plan.width))
+    for start in range(0, len(points.low), step):
+        x = Enclosure(points.low[start : start + step, None], points.high[start : start + step, None])
+        pre = x * exactly(one[None, :]) + (everything - x) * exactly(zero[None, :])
+        outputs.append(reading(relu(pre), plan.readout))
+    low, high = (np.concatenate([getattr(output, end) for output in outputs]) for end in ("low", "high"))
     count = len(targets)
     worst = 0.0
     for part in (slice(0, count), slice(count, 2 * count)):
@@ -224,19 +223,6 @@ def _by_gathered_mass(plan: Plan, masses: Masses) -> float:
         if len(touched):
             worst = max(worst, _largest_error(exactly([[f_low], [f_high]]), targets[touched][None, :]))
     return worst
-
-
-def _outputs(
-    plan: Plan, points: Enclosure, everything: Enclosure, one: np.ndarray, zero: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The enclosed output at each point x, a block of points at a time."""
-    step = max(1, CHUNK // max(1, plan.width))
-    for start in range(0, len(points.low), step):
-        x = points[np.arange(start, min(start + step, len(points.low)))]
-        x = Enclosure(x.low[:, None], x.high[:, None])
-        pre = x * exactly(one[None, :]) + (everything - x) * exactly(zero[None, :])
-        output = reading(relu(pre), plan.readout)
-        yield output.low, output.high
 
 
 def _level_ranges(plan: Plan, masses: Masses) -> tuple[Enclosure, Enclosure, np.ndarray]:

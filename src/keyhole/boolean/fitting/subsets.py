@@ -64,7 +64,7 @@ class JuntaSearch:
         return np.concatenate([inside, inside ^ state], axis=2)
 
     def weights(self, states: Words, first: int) -> Float[np.ndarray, "b k"]:
-        """The number of tables that fit: a cell with one label leaves one answer, an empty one two, one with both none."""
+        """The number of tables that fit: a cell of one label leaves one answer, an empty one two, of both none."""
         there = np.zeros((2, len(states), states.shape[2], self.columns.shape[1] - first), dtype=np.uint64)
         for word, column in enumerate(self.columns[:, first:]):
             cells = states[:, word, :, None]
