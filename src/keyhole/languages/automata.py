@@ -24,7 +24,7 @@ class Automaton:
     def __post_init__(self) -> None:
         states = len(self.moves)
         if not (0 <= self.start < states and len(self.accepting) == states):
-            raise ShapeError(f"an automaton of {states} states starts in one of them and says of each if it accepts")
+            raise ShapeError(f"an automaton of {states} states needs a start among them and an answer for each")
         if self.moves.size and not ((self.moves >= 0) & (self.moves < states)).all():
             raise ShapeError(f"an automaton of {states} states moves to one of them; states count from 0")
 

@@ -87,8 +87,8 @@ def _read_head(tabulated: Tabulated, index: int, law: SymbolLaw, shown: int) -> 
     if tabulated.positions is not None:
         counts[-1] = tabulated.others
     scores = numbers_of(head.scores) / head.normaliser.temperature
-    own = float(numbers_of(head.cls_score)) / head.normaliser.temperature
-    decides, own_decides = deciding_shares(scores, own, counts, np.array(law.chances))
+    cls = float(numbers_of(head.cls_score)) / head.normaliser.temperature
+    decides, cls_decides = deciding_shares(scores, cls, counts, np.array(law.chances))
     values = numbers_of(head.values)
     answers = _answer_of(tabulated, index, values.reshape(-1, values.shape[-1])).reshape(values.shape[:2])
     places: list[int | None] = list(range(tabulated.tokens) if tabulated.positions is None else tabulated.positions)
@@ -100,7 +100,7 @@ def _read_head(tabulated: Tabulated, index: int, law: SymbolLaw, shown: int) -> 
         if counts[t]
     ]
     alone = float(_answer_of(tabulated, index, numbers_of(head.cls_value)[None])[0])
-    rings.append(Ring(None, None, 1, own, 0.0, own_decides, alone))
+    rings.append(Ring(None, None, 1, cls, 0.0, cls_decides, alone))
     by_share = sorted(rings, key=lambda ring: -ring.decides)
     first, rest = by_share[:shown], by_share[shown:]
     top = max(ring.score for ring in rings)
@@ -126,7 +126,7 @@ def _read_head(tabulated: Tabulated, index: int, law: SymbolLaw, shown: int) -> 
 
 
 def deciding_shares(
-    scores: Float[np.ndarray, "rows A"], own: float, counts: np.ndarray, chances: Float[np.ndarray, "A"]
+    scores: Float[np.ndarray, "rows A"], cls: float, counts: np.ndarray, chances: Float[np.ndarray, "A"]
 ) -> tuple[Float[np.ndarray, "rows A"], float]:
     """Return the share of inputs and clocks on which each row and symbol decides, and [CLS]'s.
 
@@ -137,11 +137,11 @@ def deciding_shares(
                an estimate, not a promise.
     """
     chances = chances[None, :, None]
-    rates = np.concatenate([scores.ravel(), [own]])
+    rates = np.concatenate([scores.ravel(), [cls]])
     low, high = -float(rates.max()) - BEYOND, -float(rates.min()) + log(BEYOND)
-    times = np.linspace(low, min(high, -own + log(BEYOND)) if np.isfinite(own) else high, TIMES)
+    times = np.linspace(low, min(high, -cls + log(BEYOND)) if np.isfinite(cls) else high, TIMES)
     step = times[1] - times[0]
-    log_left = -np.exp(own + times)
+    log_left = -np.exp(cls + times)
     rows = max(1, BLOCK // (scores.shape[1] * TIMES))
     blocks = [(start, min(start + rows, len(scores))) for start in range(0, len(scores), rows)]
     for start, stop in blocks:
@@ -154,7 +154,7 @@ def deciding_shares(
         phi = np.maximum(alive.sum(axis=1, keepdims=True), 1e-320)
         density = clocks * alive * np.exp(np.minimum(log_left - np.log(phi), 0.0))
         shares[start:stop] = counts[start:stop, None] * density.sum(axis=2) * step
-    return shares, float((np.exp(own + times) * np.exp(log_left)).sum() * step)
+    return shares, float((np.exp(cls + times) * np.exp(log_left)).sum() * step)
 
 
 def absent_ratio(head: TabulatedHead, counts: np.ndarray) -> float:
@@ -166,13 +166,13 @@ def absent_ratio(head: TabulatedHead, counts: np.ndarray) -> float:
     Source     Ours.
     """
     temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
-    scores, own = numbers_of(head.scores)[counts > 0], float(numbers_of(head.cls_score))
-    weights, top = counts[counts > 0].astype(np.float64), max(float(scores.max(initial=own)), own)
+    scores, cls = numbers_of(head.scores)[counts > 0], float(numbers_of(head.cls_score))
+    weights, top = counts[counts > 0].astype(np.float64), max(float(scores.max(initial=cls)), cls)
     ordered = np.sort(scores, axis=1)
     rates = [exponentials(column.tolist(), shift=top, temperature=temperature) for column in ordered.T]
     least, *others = (total(column * exactly(weights)) for column in rates)
     above = sum(others, start=exactly(0.0))
-    present = least + exponentials([own], shift=top, temperature=temperature)[0]
+    present = least + exponentials([cls], shift=top, temperature=temperature)[0]
     return float(above.over(present).high) if float(present.low) > 0 else inf
 
 

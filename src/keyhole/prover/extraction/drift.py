@@ -91,8 +91,8 @@ def _drift(head: Head, table: TabulatedHead, embedding: Embedding, norm: Norm | 
     shifts = Ball(np.append(score_shift.mid, bias.mid), np.append(score_shift.rad, bias.rad))
     shape = (embedding.tokens * embedding.symbols, -1)
     given = np.concatenate([numbers_of(table.scores)[:, :, None], numbers_of(table.values)], axis=2).reshape(shape)
-    own = np.append(numbers_of(table.cls_score), numbers_of(table.cls_value))
-    worst = _distance(query @ maps + shifts, own)
+    cls = np.append(numbers_of(table.cls_score), numbers_of(table.cls_value))
+    worst = _distance(query @ maps + shifts, cls)
     for start, stop in embedding.blocks():
         part = given[start * embedding.symbols : stop * embedding.symbols]
         if norm is None and isinstance(embedding, OneHotPairs):
@@ -128,8 +128,8 @@ def folded(
     query_bias, key_bias = (
         lift(np.zeros(width) if bias is None else numbers_of(bias)) for bias in (score.query_bias, score.key_bias)
     )
-    asked = (query @ lift(numbers_of(score.query)) + query_bias) * inverse_root(float(width))
-    return lift(numbers_of(score.key)) @ asked, key_bias @ asked
+    vector = (query @ lift(numbers_of(score.query)) + query_bias) * inverse_root(float(width))
+    return lift(numbers_of(score.key)) @ vector, key_bias @ vector
 
 
 def rows_of(embedding: Embedding, start: int, stop: int, lift: Callable[[np.ndarray], Any]) -> Any:

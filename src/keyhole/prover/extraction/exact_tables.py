@@ -151,8 +151,8 @@ def _with_nearer(head: TabulatedHead, scores: Numbers, tokens: int) -> tuple[Tab
     """
     close, error = _doubles(brought_nearer(scores.tolist(), tokens))
     table = close[:-1].reshape(numbers_of(head.scores).shape)
-    made = replace(head, scores=table, cls_score=np.asarray(close[-1]), normaliser=Softmax())
-    return made, nextafter(nextafter(error + 4 * exp(-APART), inf), inf)
+    near = replace(head, scores=table, cls_score=np.asarray(close[-1]), normaliser=Softmax())
+    return near, nextafter(nextafter(error + 4 * exp(-APART), inf), inf)
 
 
 def _temperature(head: Any) -> Any:

@@ -64,7 +64,7 @@ def exchange(
     """The point after moves that keep it in the only part of `words`, until sign·f < 0 or no move tried helps."""
 
     def moves(point: Int[np.ndarray, "rows A"]) -> Int[np.ndarray, "n rows A"]:
-        """The moves of the word that promise most, of free rows too, each made."""
+        """The moves of the word that promise most, of free rows too, each as the point it leads to."""
         effect = np.zeros(point.shape)  # of each row and symbol, less that of the symbol shown
         for _, excess, mass in _excesses(tables, tail, point, sign):
             now = (excess * point).sum(axis=1, keepdims=True) / np.maximum(point.sum(axis=1, keepdims=True), 1)
@@ -89,13 +89,13 @@ def exchange(
                     for j in second
                 ]
         candidates.sort(key=lambda pair: pair[0])
-        made = np.repeat(word[None], len(candidates), axis=0)
-        for row, (_, changes) in zip(made, candidates, strict=True):
+        tried = np.repeat(word[None], len(candidates), axis=0)
+        for row, (_, changes) in zip(tried, candidates, strict=True):
             for place, symbol in changes:
                 row[place] = symbol
-        made = made[words.contains(made)[0]][:TRIED]
-        shown = np.repeat(point[None], len(made), axis=0)
-        shown[:, rows] = np.eye(symbols, dtype=np.int64)[made]
+        tried = tried[words.contains(tried)[0]][:TRIED]
+        shown = np.repeat(point[None], len(tried), axis=0)
+        shown[:, rows] = np.eye(symbols, dtype=np.int64)[tried]
         free = np.setdiff1d(np.arange(len(point)), rows)
         moved = []
         for row in free[np.argsort(effect[free].min(axis=1))][:8]:  # all copies of a free row to its best symbol

@@ -389,10 +389,10 @@ def _head(format_: Arithmetic, head: Head, exact: np.ndarray, rows: Computed, to
         or normaliser.temperature != 1.0
     ):
         raise AssumptionError("The float error is known for heads with queries, keys, affine values and softmax.")
-    asked, keys = Affine(score.query, score.query_bias), Affine(score.key, score.key_bias)
-    query, key, values = (np.asarray(map_(exact)) for map_ in (asked, keys, value))
+    queries, keys = Affine(score.query, score.query_bias), Affine(score.key, score.key_bias)
+    query, key, values = (np.asarray(map_(exact)) for map_ in (queries, keys, value))
     width = query.shape[1]
-    asking = format_.affine(rows.last, asked, np.abs(query[-1]))
+    asking = format_.affine(rows.last, queries, np.abs(query[-1]))
     keyed = format_.affine(rows, keys, np.abs(key))
     scores = key @ query[-1] / sqrt(width)
     off = keyed.error @ asking.reach + keyed.size @ asking.error

@@ -38,7 +38,7 @@ class Bounds:
 class Ranges:
     """Ranges over each part, found before any functional is minimised, going forward from the heads."""
 
-    seen: Region
+    region: Region
     tail: Tail
     box: Box | None  # of the rows that enter the first norm
     lines: Curves  # of the units' pre-activations
@@ -51,13 +51,13 @@ class Ranges:
 
 
 def bound(
-    tables: Tables, tail: Tail, seen: Region, signs: Float[np.ndarray, "parts"], *, target: float = 0.0
+    tables: Tables, tail: Tail, region: Region, signs: Float[np.ndarray, "parts"], *, target: float = 0.0
 ) -> Bounds:
     """Lower bounds of signs·f over all points of each part of a region, improved until all are above a number."""
-    reference = trace(tail, outputs(tables, seen.middle()))
-    ranges = ranges_over(tables, tail, seen, reference)
+    reference = trace(tail, outputs(tables, region.middle()))
+    ranges = ranges_over(tables, tail, region, reference)
     lines = ranges.lines
-    low = np.full(seen.count, -np.inf)
+    low = np.full(region.count, -np.inf)
     below, above = lines.chord(), lines.chord()
     best: Bounds | None = None
     for index in range(ROUNDS):
@@ -78,21 +78,21 @@ def bound(
     return replace(best, low=low)
 
 
-def ranges_over(tables: Tables, tail: Tail, seen: Region, reference: Trace | None = None) -> Ranges:
+def ranges_over(tables: Tables, tail: Tail, region: Region, reference: Trace | None = None) -> Ranges:
     """Return the ranges of the norms, of the units and of the rows that enter later norms over each part."""
-    reference = trace(tail, outputs(tables, seen.middle())) if reference is None else reference
-    box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
+    reference = trace(tail, outputs(tables, region.middle())) if reference is None else reference
+    box = None if tail.norm is None else _norm_box(region, tail, tail.norm, reference)
     units = tail.units
-    low = high = np.zeros((seen.count, 0))
+    low = high = np.zeros((region.count, 0))
     if units.matrix.mid.shape[1]:  # the range of each pre-activation q (L o + l) + b
         rows = units.matrix.T[None]
-        low = sum_below(seen.least(rows), units.shift)
-        high = -sum_below(seen.least(-rows), -units.shift)
+        low = sum_below(region.least(rows), units.shift)
+        high = -sum_below(region.least(-rows), -units.shift)
         if box is not None:
             low, high = _quotient_below(low, box), -_quotient_below(-high, box)
         low, high = sum_below(low, units.bias), -sum_below(-high, -units.bias)
     lines = curves(units.activation, low, high)
-    return Ranges(seen, tail, box, lines, _later_boxes(seen, tail, lines, box))
+    return Ranges(region, tail, box, lines, _later_boxes(region, tail, lines, box))
 
 
 def _cut(
@@ -164,18 +164,18 @@ def _relaxed_minimum(
 
 def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimisers:
     """The least value of one relaxed functional per part."""
-    seen, tail, box = ranges.seen, ranges.tail, ranges.box
+    region, tail, box = ranges.region, ranges.tail, ranges.box
     if tail.norm is not None and box is not None and found.raw is None:
         # q (B(o) + κ · spread), the spread between lines; or q B + κ with q at an end of its range
         kappa, (matrix, centre) = found.rest[:, 0], tail.centred
         coefficient, constant = spread_below(tail.norm, kappa, box, reference.middle.mid, reference.spread.mid)
-        least = seen.minimisers(found.inner + (coefficient @ matrix.T)[:, None])
+        least = region.minimisers(found.inner + (coefficient @ matrix.T)[:, None])
         low = _quotient_below(sum_below(least.low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
-        end = sum_below(seen.least(found.inner)[:, 0], found.inner_shift[:, 0])
+        end = sum_below(region.least(found.inner)[:, 0], found.inner_shift[:, 0])
         return replace(least, low=np.fmax(low, sum_below(_quotient_below(end, box), kappa)))
     ends = []
     for functional, shift in _linear(found, box):
-        least = seen.minimisers(functional)
+        least = region.minimisers(functional)
         ends.append(replace(least, low=sum_below(least.low, shift[:, 0])))
     one, other = ends[0], ends[-1]
     first = one.low <= other.low
@@ -186,7 +186,7 @@ def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimisers:
     )
 
 
-def _norm_box(seen: Region, tail: Tail, norm: Norm, reference: Trace) -> Box:
+def _norm_box(region: Region, tail: Tail, norm: Norm, reference: Trace) -> Box:
     """Ranges of the centred rows that enter the first norm, and of their spread.
 
     The spread is at least the part of the rows along any unit vector, and at most what a quadratic about the middle
@@ -194,18 +194,18 @@ def _norm_box(seen: Region, tail: Tail, norm: Norm, reference: Trace) -> Box:
     """
     matrix, centre = tail.centred
     rows = matrix.T
-    low = sum_below(seen.least(rows[None]), centre)
-    high = -sum_below(seen.least(-rows[None]), -centre)
+    low = sum_below(region.least(rows[None]), centre)
+    high = -sum_below(region.least(-rows[None]), -centre)
     lowest, highest = _squares(low, high)
     along = reference.middle.mid
     largest = np.abs(along).max(axis=-1, keepdims=True, initial=0.0)
     along = along / np.where(largest > 0, largest, 1.0)  # so that no square of use underflows
     length = np.sqrt((along * along).sum(axis=-1))
     unit = exact(along * ((1 - 2.0**-36) / np.where(length > 0, length, 1.0))[:, None])
-    ahead = sum_below(seen.least((unit @ rows)[:, None])[:, 0], unit @ centre)
+    ahead = sum_below(region.least((unit @ rows)[:, None])[:, 0], unit @ centre)
     lowest = np.fmax(lowest, np.nextafter(np.maximum(ahead, 0.0) ** 2, 0.0))
     middle = exact(low / 2 + high / 2)
-    ahead = sum_below(seen.least(-(middle @ rows)[:, None])[:, 0], -(middle @ centre))
+    ahead = sum_below(region.least(-(middle @ rows)[:, None])[:, 0], -(middle @ centre))
     far = exact(np.nextafter(np.maximum(high - middle.mid, middle.mid - low), np.inf))
     quadratic = ((far * far).total() - (middle * middle).total() + exact(-2.0 * ahead)).high
     return _box_of_squares(norm, low, high, lowest, np.fmin(highest, quadratic))
@@ -227,7 +227,7 @@ def _box_of_squares(norm: Norm, low: np.ndarray, high: np.ndarray, lowest: np.nd
     return Box(low, high, np.sqrt(least_square) * (1 - 2.0**-50), np.sqrt(most_square) * (1 + 2.0**-50))
 
 
-def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
+def _later_boxes(region: Region, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
     """The ranges of centred rows at every later norm."""
     stages = list(tail.after)
     norms = [stage for stage in stages if isinstance(stage, Norm)]
@@ -239,10 +239,10 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
     zeros = exact(np.zeros(both.mid.shape[:2]))
     relaxation = relaxed(tail, lines.below(chord), lines.above(chord), lines.size, both, zeros)
     if box is not None and relaxation.raw is None:
-        inner = sum_below(seen.least(relaxation.inner), relaxation.inner_shift)
+        inner = sum_below(region.least(relaxation.inner), relaxation.inner_shift)
         lows = sum_below(_quotient_below(inner, box), relaxation.rest)
     else:
-        lows = np.minimum.reduce([sum_below(seen.least(part), some) for part, some in _linear(relaxation, box)])
+        lows = np.minimum.reduce([sum_below(region.least(part), some) for part, some in _linear(relaxation, box)])
     d = len(tail.weight.mid)
     low, high = lows[:, :d], -lows[:, d:]
     shift = exact(np.zeros(d))

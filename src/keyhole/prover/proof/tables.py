@@ -1,8 +1,8 @@
 """The tables of the heads as masses and values, rows that many positions share kept once, and parts of the cube.
 
 With masses e = exp((score − shift)/τ) > 0, a head's output at a sequence is the mean of the values it shows, weighted
-by their masses. A point is told by how many copies of each row show each symbol; a part of the cube by how many copies
-are fixed to each symbol, all other copies being free.
+by their masses. A point is the number of copies of each row that show each symbol. A part of the cube fixes some copies
+to symbols, and leaves all other copies free.
 """
 
 from collections.abc import Sequence
@@ -179,7 +179,7 @@ class MassRangeError(AssumptionError):
     """The masses of a head leave the range of double precision, so that nothing can be proved from its tables."""
 
 
-def tables_of(model: Tabulated, own: tuple[int, ...], drifts: Sequence[Drift] | None = None) -> Tables:
+def tables_of(model: Tabulated, alone: tuple[int, ...], drifts: Sequence[Drift] | None = None) -> Tables:
     """The tables, with rows of their own for the named positions.
 
     `drifts` has what is known of each head's tables; None: they are the model. Raises `MassRangeError` where scores
@@ -198,7 +198,7 @@ def tables_of(model: Tabulated, own: tuple[int, ...], drifts: Sequence[Drift] | 
     model = thinned(model) if model.positions is None else model
     listed = tuple(range(model.tokens)) if model.positions is None else model.positions
     stored = {position: row for row, position in enumerate(listed)}
-    singles = sorted({*listed, *own})
+    singles = sorted({*listed, *alone})
     rest = tuple(sorted(set(range(model.tokens)) - set(singles))) if model.positions is not None else ()
     rows = [stored.get(position, len(listed)) for position in singles] + ([len(listed)] if rest else [])
     places = tuple((position,) for position in singles) + ((rest,) if rest else ())

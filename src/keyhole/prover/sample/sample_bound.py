@@ -130,7 +130,7 @@ def identify(
                function with probability ≤ δ.
     Assumes    The target is a junta on at most S positions, and labels the sample: with noise nothing is identified.
     Proof      `juntas_that_fit`; `identification_size`. To be silent where a rival fits only takes certificates away,
-               so that a wrong one is no likelier; and where a finished search leaves one function, the first rule has
+               so that a wrong one is not likelier; and where a finished search leaves one function, the first rule has
                spoken.
     Source     Ours.
     """

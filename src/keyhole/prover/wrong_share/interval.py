@@ -3,7 +3,7 @@
 A cell that is not proved as a whole is sorted by a linear statistic L that is small where the model fails most likely.
 From the ordinary inputs downwards, slabs of L are proved free of failures, but for sets whose probability is counted;
 what is left is a rare set {L < c}, whose probability convolution gives. Inputs drawn from inside it then say which part
-of it fails: an exact binomial interval of a share that is no longer rare.
+of it fails: an exact binomial interval of a share that is not rare any more.
 """
 
 from collections.abc import Callable, Sequence
@@ -186,10 +186,10 @@ def proved_limit(
     step = width
     while high > 0 and not late() and statistic.below(high)[1] > sought * SPENT:
         low = max(0, high - step)
-        seen = likely_view(compared.tables, part, slab_of(statistic, low, high), free, event)
-        least = float(bound(compared.tables, compared.tail, seen, np.array([sign])).low[0])
+        slab = likely_view(compared.tables, part, slab_of(statistic, low, high), free, event)
+        least = float(bound(compared.tables, compared.tail, slab, np.array([sign])).low[0])
         if np.isfinite(least) and least > 0:
-            left_out += seen.events * event * (1 + 2.0**-40)
+            left_out += slab.events * event * (1 + 2.0**-40)
             high = low
             step = min(width, 2 * step)
         elif step <= max(1, round(NARROWEST * spread)):

@@ -213,18 +213,18 @@ class LikelyView:
 def likely_view(tables: Tables, part: Parts, slab: Slab, free: Sequence[int], chance: float) -> LikelyView:
     """The heads over a slab of a cell, whose free tokens are at these positions."""
     row_of = {place: row for row, places in enumerate(tables.places) for place in places}
-    seen = LikelyView(slab, part, np.array([row_of[place] for place in free], dtype=np.int64), chance)
+    view = LikelyView(slab, part, np.array([row_of[place] for place in free], dtype=np.int64), chance)
     fixed, q = part.fixed[0], slab.chances
     heads = []
     for head in tables.heads:
-        mass, values = head.mass[seen.rows], head.values[seen.rows]
+        mass, values = head.mass[view.rows], head.values[view.rows]
         fixed_mass = float((fixed * head.mass).sum() + head.cls_mass)
         fixed_sum = np.einsum("ra,ra,rak->k", fixed.astype(np.float64), head.mass, head.values)
         fixed_sum = fixed_sum + head.cls_mass * head.cls_value
         scale = fixed_mass + float((q * mass).sum())
         centre = (fixed_sum + np.einsum("ta,ta,tak->k", q, mass, values)) / scale
         masses = (mass / scale)[:, :, None]
-        low, high = seen.low(masses)[0], -seen.low(-masses)[0]
+        low, high = view.low(masses)[0], -view.low(-masses)[0]
         rounding = gamma(8 * len(mass) + 64) * (1 + float(mass.max(axis=1).sum() / scale))
         least = fixed_mass / scale + float(low[0]) - rounding
         most = fixed_mass / scale + float(high[0]) + rounding
@@ -234,5 +234,5 @@ def likely_view(tables: Tables, part: Parts, slab: Slab, free: Sequence[int], ch
         start = (fixed_sum - centre * fixed_mass) / scale
         size = sizes.max(axis=1).sum(axis=0) + 2 * (head.reach + np.abs(centre)) * fixed_mass / scale
         heads.append(_LikelyHead(centre, start, terms, float(shrink), size, head.reach, head.slack))
-    seen.heads = tuple(heads)
-    return seen
+    view.heads = tuple(heads)
+    return view
