@@ -180,7 +180,7 @@ def to_mathml(formula: str) -> str:
 
 
 def _counted(verdicts: Iterable[str]) -> list[tuple[str, int]]:
-    """How often each verdict comes, the favourable ones first."""
+    """Return how often each verdict comes, the favourable ones first."""
     counts = Counter(verdicts)
     return sorted(counts.items(), key=lambda entry: (not entry[0].startswith("holds"), entry[0]))
 
@@ -242,7 +242,7 @@ def _answer(sentence: Sentence, cards: Mapping[str, Card]) -> tuple[Sentence, st
 
 
 def _verdicts(claims: Sequence[Finding]) -> str:
-    """How many claims have which verdict, and how many of these have a proof."""
+    """Return how many claims have which verdict, and how many of these have a proof."""
     counts = []
     for verdict, count in _counted(finding.outcome.verdict for finding in claims):
         proved = sum(finding.proved for finding in claims if finding.outcome.verdict == verdict)

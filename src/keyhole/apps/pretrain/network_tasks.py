@@ -184,7 +184,7 @@ def _sequences(
 ) -> tuple[np.ndarray, np.ndarray]:
     """One order of every vector of counts with its probability, where those are few; else drawn sequences.
 
-    Of a network that sees the order (`ordered`), drawn sequences in any case.
+    For a network that sees the order (`ordered`), sequences are drawn in any case.
     """
     if ordered or comb(length + model.letters - 1, length) > EXACT:
         several = drawn_at(length)

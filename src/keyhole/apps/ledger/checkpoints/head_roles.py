@@ -213,13 +213,13 @@ class Counted:
 
 
 def told(found: Heads) -> str:
-    """How many heads have which verdict, in words."""
+    """Return how many heads have which verdict, in words."""
     counts = found.counts["trained"]
     return f"on {found.data}, {', '.join(f'{count} {name}' for name, count in counts.items() if count)}"
 
 
 def counted(found: Heads) -> dict[str, float]:
-    """How many heads have which verdict, as trained and in the controls."""
+    """Return how many heads have which verdict, as trained and in the controls."""
     return {f"{kind}: {name}": float(count) for kind, counts in found.counts.items() for name, count in counts.items()}
 
 

@@ -47,7 +47,8 @@ def experiment(scale: Scale, seed: int) -> Outcome:
     for context in (100, 400):
         size = first_moment_size(context)
         for samples in sorted({12, 16, 20, 24, size, size + 8}):
-            counts = np.array([count_consistent(rng, context, samples) for _ in range(draws)])
+            drawn = (rng.random((samples, context)) < P for _ in range(draws))
+            counts = np.array([count_fitting(bits, np.asarray(bits[:, :3].all(axis=1)), 3) for bits in drawn])
             picked = int((rng.random(draws) < 1 / counts).sum())
             alone = int((counts == 1).sum())
             low, high = clopper_pearson(picked, draws, 0.001)
@@ -123,12 +124,6 @@ def first_moment_size(context: int, sparsity: int = 3) -> int:
     while expected_rivals(context, sparsity, samples) > 0.5:
         samples += 1
     return samples
-
-
-def count_consistent(rng: np.random.Generator, context: int, samples: int) -> int:
-    """How many 3-way ANDs agree with a sample of the AND of positions 0, 1, 2; the target among them."""
-    bits = rng.random((samples, context)) < P
-    return count_fitting(bits, np.asarray(bits[:, :3].all(axis=1)), 3)
 
 
 def count_fitting(bits: np.ndarray, labels: np.ndarray, size: int) -> int:

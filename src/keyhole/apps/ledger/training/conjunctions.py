@@ -226,7 +226,7 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
 
 
 def power(one: Growth) -> dict[str, float]:
-    """How often errors such as these would decide the claim, were growth logarithmic as fitted, or like T^0.7."""
+    """Return how often errors such as these would decide the claim, were growth logarithmic as fitted, or like T^0.7."""
     if one.exponent is None or one.laws is None:
         return {}
     points = read_points(one.thresholds, CONFIDENCE)

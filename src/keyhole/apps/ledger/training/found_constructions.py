@@ -159,12 +159,12 @@ def _averages(scores: np.ndarray, own: float, positions: np.ndarray, inputs: np.
     return total > MOST and all(part / UNEQUAL <= mean <= part * UNEQUAL for mean in means)
 
 
-def conclude(found: Sequence[Found], picture: Figure | None = None) -> Outcome:
-    """How often each construction was found; judged by the ANDs of the default settings."""
-    judged, others = ([head for head in found if head.preset == preset and head.task in JUDGED] for preset in PRESETS)
+def conclude(heads: Sequence[Found], picture: Figure | None = None) -> Outcome:
+    """Return how often each construction was found; judged by the ANDs of the default settings."""
+    judged, others = ([head for head in heads if head.preset == preset and head.task in JUDGED] for preset in PRESETS)
     share, bounded = (Share(sum(head.kind == "veto" for head in ones), len(ones)) for ones in (judged, others))
     counts = {(preset, task): Counter[Kind]() for preset in PRESETS for task in DECIDING}
-    for head in found:
+    for head in heads:
         counts[head.preset, head.task][head.kind] += 1
     rows: list[dict[str, Any]] = [
         {

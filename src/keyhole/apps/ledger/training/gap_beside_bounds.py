@@ -184,7 +184,7 @@ def ramps(margins: np.ndarray, margin: float) -> np.ndarray:
 
 
 def half_width(margins: np.ndarray, margin: float) -> float:
-    """How far the mean ramp loss of n fresh inputs may lie from its expectation, either way.
+    """Return how far the mean ramp loss of n fresh inputs may lie from its expectation, either way.
 
     Statement  √(2 V ln(4/δ)/n) + 7 ln(4/δ)/(3(n − 1)) with probability ≥ 1 − δ, V the sample variance.
     Source     Textbook: the empirical form of Bernstein's inequality.
@@ -227,16 +227,16 @@ def depth_two() -> float:
     return guarantee(DEEP, replace(one, blocks=one.blocks * 2), 1e6, delta=DELTA, two_sided=False).value
 
 
-def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> Outcome:
+def conclude(layers: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> Outcome:
     """Return whether every bound lies above the gap, and which of them say anything."""
-    broken = sum(value < layer.least(name) for layer in found for name, value in layer.bounds.items())
-    below_floor = any(layer.bounds.get(name, 9.0) < layer.floor for layer in found for name in (PRODUCT, ANY, TABLES))
-    independent = [layer for layer in found if PRODUCT in layer.bounds]
+    broken = sum(value < layer.least(name) for layer in layers for name, value in layer.bounds.items())
+    below_floor = any(layer.bounds.get(name, 9.0) < layer.floor for layer in layers for name in (PRODUCT, ANY, TABLES))
+    independent = [layer for layer in layers if PRODUCT in layer.bounds]
     useful = sum(layer.bounds[PRODUCT] < 1 for layer in independent)
-    slack = {name: [layer.bounds[name] - layer.gap for layer in found if name in layer.bounds] for name in NAMES}
+    slack = {name: [layer.bounds[name] - layer.gap for layer in layers if name in layer.bounds] for name in NAMES}
     listed = "; ".join(
         f"{layer}: gap {layer.gap:.4f}, P/margin {layer.ratio:.2f}, R {layer.spread:.0f}, {layer.useful}"
-        for layer in found
+        for layer in layers
     )
     rows: list[Row] = [
         {
@@ -244,29 +244,29 @@ def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> O
             "value": min(max(value, 1e-4), SHOWN_UP_TO),
             "what": name,
         }
-        for layer in found
+        for layer in layers
         for name, value in {MEASURED: layer.high, FLOOR: layer.floor, **layer.bounds}.items()
     ]
     two = deep()
     return Outcome(
         verdict="fails here" if broken or below_floor else "holds",
         measurement=(
-            f"{broken} of {sum(len(layer.bounds) for layer in found)} bounds lie below the gap measured. Theorem L "
+            f"{broken} of {sum(len(layer.bounds) for layer in layers)} bounds lie below the gap measured. Theorem L "
             f"for independent symbols is below 1 for {useful} of {len(independent)} layers.\n{listed}.\n"
             f"Two layers, all norms 1, m = 10⁶: the deep theorem says {at_most(two)}"
             f"{', vacuous' if two >= 1 else ''}; no two-layer model was trained here (bench/depth.py trains one)."
         ),
         numbers={
-            **{f"gap at {layer}": layer.gap for layer in found},
-            **{f"P_∞ over margin at {layer}": layer.ratio for layer in found},
-            **{f"{name} at {layer}": value for layer in found for name, value in layer.bounds.items()},
-            **{f"{FLOOR} at {layer}": layer.floor for layer in found},
+            **{f"gap at {layer}": layer.gap for layer in layers},
+            **{f"P_∞ over margin at {layer}": layer.ratio for layer in layers},
+            **{f"{name} at {layer}": value for layer in layers for name, value in layer.bounds.items()},
+            **{f"{FLOOR} at {layer}": layer.floor for layer in layers},
             **{f"median slack of {name}": float(np.median(values)) for name, values in slack.items() if values},
             "deep theorem at depth 2": two,
         },
         interval=(
             f"Gaps: {100 * (1 - LEVEL):g} % intervals by the empirical form of Bernstein's inequality over {FRESH} fresh inputs each, ± "
-            f"{at_most(max(layer.high - layer.gap for layer in found), places=4)}."
+            f"{at_most(max(layer.high - layer.gap for layer in layers), places=4)}."
         ),
         figures=(
             Figure(

@@ -110,18 +110,23 @@ def conclude(result: PlanResult, *, given_up: bool = False) -> Outcome:
     if not left and judged.verdict is not None and judged.verdict.decided:
         verdict = "holds" if judged.verdict.winner == LAW else "fails here"
     standings = [f"{name}: {_standing(answer, result.unfinished[name])}" for name, answer in result.answers.items()]
-    progress = _progress(result, given_up=given_up) if left else ""
-    known = any(answer.thresholds for answer in result.answers.values())
+    done = sum(len(answer.thresholds) for answer in result.answers.values())
+    planned = sum(len(answer.contexts) for answer in result.planned.sweeps.values())
+    progress = f"The runs are not finished: {done} of {planned} contexts are. So nothing is said of the claim yet. "
+    if given_up:
+        progress = (
+            f"The plan was given up with {done} of {planned} contexts finished, so nothing is said of the claim. "
+        )
     return Outcome(
         verdict=verdict,
-        measurement=f"{progress}{'; '.join(standings)}.{_foretold(result)}",
+        measurement=f"{progress if left else ''}{'; '.join(standings)}.{_foretold(result)}",
         numbers={
-            "contexts finished": float(sum(len(answer.thresholds) for answer in result.answers.values())),
-            "contexts planned": float(sum(len(answer.contexts) for answer in result.planned.sweeps.values())),
+            "contexts finished": float(done),
+            "contexts planned": float(planned),
             "runs of finished contexts": float(sum(answer.runs for answer in result.answers.values())),
         },
         interval="90 % intervals of each m*; the rule's odds stand for the law.",
-        figures=(result.figure(),) if known else (),
+        figures=(result.figure(),) if done else (),
         caveats=(
             f"The plan has the hash {result.planned.hash}; it was fixed before its first run.",
             *(() if left or judged.verdict is None else judged.verdict.warnings),
@@ -143,7 +148,7 @@ def _foretold(result: PlanResult) -> str:
 
 
 def _why_given_up(folder: Path) -> tuple[str, ...]:
-    """How often the learner fitted its training set: near m* and far above it, and at the longest context."""
+    """Return how often the learner fitted its training set: near m* and far above it, and at the longest context."""
     path = rows_path(folder, SWEEP)
     rows = list(csv.DictReader(path.read_text("utf8").splitlines())) if path.exists() else []
 
@@ -162,15 +167,6 @@ def _why_given_up(folder: Path) -> tuple[str, ...]:
         "registered-growth-3200, has a smaller rate and shorter contexts."
     )
     return (said,)
-
-
-def _progress(result: PlanResult, *, given_up: bool) -> str:
-    """How much of the plan is done, where the judged sweep is not."""
-    done = sum(len(answer.thresholds) for answer in result.answers.values())
-    planned = sum(len(sweep.contexts) for sweep in result.planned.sweeps.values())
-    if given_up:
-        return f"The plan was given up with {done} of {planned} contexts finished, so nothing is said of the claim. "
-    return f"The runs are not finished: {done} of {planned} contexts are. So nothing is said of the claim yet. "
 
 
 def _standing(answer: SampleComplexity, left: list[int]) -> str:

@@ -19,7 +19,7 @@ from keyhole.api.length_verdict import LengthVerdict
 from keyhole.api.prove import Effort
 from keyhole.api.prove_claim import Words, prove_claim
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
-from keyhole.apps.ledger.verdict import Share
+from keyhole.apps.ledger.verdict import share_of
 from keyhole.checkpoints import Checkpoint, load_checkpoint
 from keyhole.figure import Axis, Figure
 
@@ -85,7 +85,12 @@ def experiment(scale: Scale, seed: int) -> Outcome:
     beside = [model for model in tested if model.task == "long" and model.passed]
     tested = [model for model in tested if model.task != "long"]
     passed = [model for model in tested if model.passed]
-    shares = {length: _share(passed, length) for length in LENGTHS[scale]}
+    shares = {
+        length: share_of([each.wrong for each in passed if each.row.length == length]) for length in LENGTHS[scale]
+    }
+    groups: dict[tuple[str, int], list[bool]] = {}
+    for model in sorted([*passed, *beside], key=lambda model: (list(ASKED).index(model.task), model.row.length)):
+        groups.setdefault((model.task, model.row.length), []).append(model.wrong)
     longest = shares[LONGEST]
     undecided = sum(model.row.status == "UNDECIDED" for model in passed)
     by_length = "; ".join(f"T = {length}: {share.hits} of {share.runs}" for length, share in shares.items())
@@ -105,7 +110,20 @@ def experiment(scale: Scale, seed: int) -> Outcome:
         f"longer lengths at which it passes.",
         numbers,
         f"at T = {LONGEST}: {longest}",
-        (_figure([*passed, *beside]),),
+        (
+            Figure(
+                title="Models that pass 100,000 random tests, and are wrong somewhere",
+                subtitle="share of the stored models without an error on random words for which a wrong word is shown",
+                kind="points",
+                rows=tuple(
+                    {"T": length, "share": share_of(wrong).value, "task": task}
+                    for (task, length), wrong in groups.items()
+                ),
+                x=Axis("T", "length of the word T"),
+                y=Axis("share", "share wrong somewhere"),
+                colour=Axis("task", "", "category"),
+            ),
+        ),
         caveats=(
             f"{undecided} of {len(passed)} pairs of model and length that pass are undecided, and count as not wrong.",
             "The models are few, small and of one recipe; half of the random words are uniform, half have a random share of ones.",
@@ -121,27 +139,3 @@ def stored_models() -> Iterator[tuple[str, Checkpoint]]:
             tensors = {key.split("/", 1)[1]: arrays[key] for key in arrays.files if key.startswith(f"{name}/")}
             config = json.loads(str(tensors.pop("config")))
             yield name.split("-")[0], load_checkpoint(tensors, config=config)
-
-
-def _share(passed: list[Tested], length: int) -> Share:
-    some = [model for model in passed if model.row.length == length]
-    return Share(sum(model.wrong for model in some), len(some))
-
-
-def _figure(passed: list[Tested]) -> Figure:
-    """The share that is wrong somewhere, by task and length."""
-    rows: list[dict[str, str | int | float | bool | None]] = []
-    for task in ASKED:
-        for length in sorted({model.row.length for model in passed}):
-            share = _share([model for model in passed if model.task == task], length)
-            if share.runs:
-                rows.append({"T": length, "share": share.value, "task": task})
-    return Figure(
-        title="Models that pass 100,000 random tests, and are wrong somewhere",
-        subtitle="share of the stored models without an error on random words for which a wrong word is shown",
-        kind="points",
-        rows=tuple(rows),
-        x=Axis("T", "length of the word T"),
-        y=Axis("share", "share wrong somewhere"),
-        colour=Axis("task", "", "category"),
-    )
