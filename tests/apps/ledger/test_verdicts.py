@@ -71,7 +71,7 @@ BREAKS = {
     "softmax-smoothness: a larger constant": (normalisers, "softmax_move", lambda by: 2.1 * math.tanh(by / 2)),
     "softmax-smoothness: a steeper softmax": (Softmax, "weigh", weaker_softmax),
     "normaliser-constants: a steeper softmax": (Softmax, "weigh", weaker_softmax),
-    "normaliser-constants: entmax promised flat": (Entmax15, "best", lambda _self, _tokens: 1.0),
+    "normaliser-constants: entmax promised flat": (Entmax15, "constant_at", lambda _self, _tokens: 1.0),
     "head-degree: a smaller bound": (one_head, "degree_bound", lambda degree: 0.9 * 2.0**-degree),
     "head-degree: a larger bound": (one_head, "degree_bound", lambda degree: 1.1 * 2.0**-degree),
     "head-influence: a smaller bound": (one_head, "influence_bound", lambda: 0.9 * 8 / 3),
