@@ -1,6 +1,7 @@
 """Tiny checkpoints of each family, written by their names alone: random numbers of the right sides."""
 
 import numpy as np
+import pytest
 
 D, K, HEADS, UNITS, SYMBOLS, PLACES = 12, 4, 3, 20, 17, 16
 
@@ -114,3 +115,17 @@ def heads_of(seed=0, heads=2, width=6, k=3):
     rng = np.random.default_rng(seed)
     shapes = dict.fromkeys("QKV", (heads, width, k)) | {"O": (heads, k, width)}
     return {f"blocks.0.attn.W_{name}": rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def save_tokenizer(folder, words):
+    """A tokenizer of whole words in a folder; the first is unknown, the next two stand before and after a text."""
+    tokenizers = pytest.importorskip("tokenizers")
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({word: number for number, word in enumerate(words)}, words[0])
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single=f"{words[1]} $A {words[2]}", special_tokens=[(words[1], 1), (words[2], 2)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder

@@ -96,19 +96,11 @@ def test_refusals(tmp_path):
 @pytest.mark.extra("tokenizers")
 def test_a_treebank(tmp_path):
     """Each relation is chosen on one file and scored on the other; a fixed offset that always holds is found."""
-    tokenizers = pytest.importorskip("tokenizers")
     words = ["[UNK]", "[CLS]", "[SEP]", "the", "a", "cat", "dog", "bird", "saw", "heard", "ran", "far"]
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.WordLevel({word: number for number, word in enumerate(words)}, words[0])
-    )
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
-    )
+    tiny.save_tokenizer(tmp_path, words)
     arrays, config = tiny.bert()
     save_file(arrays, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(config))
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
     rng = np.random.default_rng(0)
     for name in ("dev", "test"):
         blocks = []

@@ -250,19 +250,11 @@ def test_a_query_at_the_first_row(encoder):
 @pytest.mark.extra("tokenizers")
 def test_text_by_the_checkpoints_own_tokenizer(tmp_path):
     """A text on each line; what the tokenizer adds is a sink, and long texts are cut and not left out."""
-    tokenizers = pytest.importorskip("tokenizers")
     words = ["[UNK]", "[CLS]", "[SEP]", "the", "cat", "saw", "a", "dog"]
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.WordLevel({word: number for number, word in enumerate(words)}, words[0])
-    )
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
-    )
+    tiny.save_tokenizer(tmp_path, words)
     arrays, config = tiny.bert()
     save_file(arrays, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(config))
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "text.txt").write_text("the cat saw a dog\n\na dog saw the cat saw the dog saw the cat saw a dog saw\n")
     answer = heads(tmp_path, Text(tmp_path / "text.txt", longest=8), head=(0, 1))
     assert answer.inputs == 1 + 3  # 15 words in parts of 6

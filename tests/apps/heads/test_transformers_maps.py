@@ -20,26 +20,12 @@ WORDS = ["[UNK]", "[CLS]", "[SEP]", "the", "cat", "saw", "a", "dog", "and", "ran
 TEXTS = ["the cat saw a dog and ran", "a dog saw the cat and the dog ran far away"]
 
 
-def tokenized(folder):
-    """A tokenizer of whole words in a folder."""
-    tokenizers = pytest.importorskip("tokenizers")
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.WordLevel({word: number for number, word in enumerate(WORDS)}, WORDS[0])
-    )
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
-    )
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return folder
-
-
 @pytest.mark.extra("torch")
 def test_the_same_heads_by_both(tmp_path):
     """On a small BERT every statistic of every head agrees to single precision; the control is one, with its words."""
     arrays, config = tiny.bert()
     arrays = {name: 0.3 * array for name, array in arrays.items()}
-    save_file(arrays, tokenized(tmp_path) / "model.safetensors", metadata={"format": "pt"})
+    save_file(arrays, tiny.save_tokenizer(tmp_path, WORDS) / "model.safetensors", metadata={"format": "pt"})
     sizes = {"hidden_size": tiny.D, "intermediate_size": tiny.UNITS, "vocab_size": tiny.SYMBOLS}
     sizes |= {"max_position_embeddings": tiny.PLACES, "hidden_act": "gelu"}
     (tmp_path / "config.json").write_text(json.dumps({**config, **sizes}))
@@ -68,7 +54,7 @@ def test_families_that_our_pass_does_not_know(tmp_path, family, causal):
         }
     config = getattr(transformers, f"{family}Config")(**sizes)
     getattr(transformers, f"{family}Model")(config).save_pretrained(tmp_path)
-    tokenized(tmp_path)
+    tiny.save_tokenizer(tmp_path, WORDS)
     with pytest.raises(CheckpointError):
         heads(tmp_path, Text(TEXTS))
     model = outside_model(tmp_path)
