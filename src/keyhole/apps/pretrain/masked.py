@@ -212,7 +212,7 @@ class PooledSquares:
     label_variance: float = 0.25  # η²
 
     def sample(self, n: int, length: int, rng: np.random.Generator) -> tuple[Float[Any, "n T d"], Float[Any, "n"]]:
-        """Sequences and their labels; w is the first axis, which no estimate knows."""
+        """Sequences and their labels; w is the first axis, which no estimate is given."""
         latents = np.sqrt(self.prior_variance) * rng.normal(size=(n, 1, self.width))
         tokens = latents + np.sqrt(self.noise_variance) * rng.normal(size=(n, length, self.width))
         return tokens, latents[:, 0, 0] + np.sqrt(self.label_variance) * rng.normal(size=n)

@@ -1,4 +1,4 @@
-"""What no learner and no head can do without: samples to name a sparse function, and logits to compute one."""
+"""Floors: samples to name a sparse function, below which every learner fails, and logits to compute one."""
 
 from math import comb, log, log2
 

@@ -89,7 +89,7 @@ def rival_spectrum(table: Table, context: int, sparsity: int, *, witnessed: bool
             for extra in range(min(sparsity - kept, context - n) + 1):
                 for distance, functions in _essential(table, shared, extra, shared, witnessed=witnessed):
                     total[distance] = total.get(distance, 0) + functions * comb(context - n, extra)
-    total[0.0] = total.get(0.0, 0) - 1  # the target is no rival of itself
+    total[0.0] = total.get(0.0, 0) - 1  # the target is not its own rival
     return tuple(Rivals(distance, functions) for distance, functions in sorted(total.items()) if functions)
 
 

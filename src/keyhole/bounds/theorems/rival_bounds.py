@@ -65,7 +65,7 @@ class Rival:
 
     @property
     def value_reason(self) -> str:
-        """The reason why there is no number, or no finite one."""
+        """The reason why a number is missing or infinite."""
         return self.remark if self.value is None else "" if isfinite(self.value) else "infinite"
 
 
@@ -226,7 +226,7 @@ STORED_BITS = 32  # each parameter kept as a float32: a description fixed before
 
 
 def rivals(profile: NormProfile, samples: Real, delta: Real = 0.01, *, measured: bool = False) -> tuple[Rival, ...]:
-    """Every rival on one profile; what cannot be said here carries the reason instead of a number.
+    """Every rival on one profile; one that does not apply has the reason instead of a number.
 
     For norms `measured` after training every bound by norms pays for that as the theorems do: the class of the norms
     it reads is rounded up, and δ shared. What counts bits reads no norm.

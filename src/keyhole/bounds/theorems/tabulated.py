@@ -23,7 +23,7 @@ LARGEST_SPREAD = 700.0  # e^R is a float up to here; the cap 1/r_m is long since
 def log_one_position_functions(context: Real, symbols: int = 2) -> float:
     """Ln N_A, N_A = (2^A − 2)T + 2: functions of one position's symbol with values ±1, the constants counted once.
 
-    Where 2^A is no number to compute with, the larger ln(2^A T), which is off by at most 2^{1−A}.
+    Beyond 64 symbols it is the larger ln(2^A T), which is off by at most 2^{1−A}.
     """
     alphabet, tokens = whole("the alphabet", symbols), whole("the context", context)
     if alphabet > MOST_COUNTED:

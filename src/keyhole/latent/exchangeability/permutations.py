@@ -17,7 +17,7 @@ TIES = 1e-9  # equal statistics summed in other orders differ by 1e-12 of their 
 
 @dataclass(frozen=True)
 class PermutationTest:
-    """One question asked of the data, and how surprising the answer is if the null hypothesis holds."""
+    """A test of the data: its statistic, and how surprising that is if the null hypothesis holds."""
 
     name: str
     null: str  # what is believed until shown otherwise

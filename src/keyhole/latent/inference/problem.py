@@ -1,8 +1,8 @@
 """The interface of a latent model to attention, `Problem`, and its records.
 
-A problem draws contexts of keys, values and queries, knows the posterior mean of the answers, and says which kinds of
-attention are worth comparing. A model without keys (letters, a location) has all keys equal: attention then only pools
-its tokens.
+A problem draws contexts of keys, values and queries, solves for the posterior mean of the answers, and lists the kinds
+of attention that are worth comparing. A model without keys (letters, a location) has all keys equal: attention then
+only pools its tokens.
 """
 
 from collections.abc import Callable

@@ -22,7 +22,7 @@ def prototype_attention(
     Assumes    All entries of A and p positive.
     Proof      The first head's answer is n/(T + 1), n the counts, and its sink weight 1/(T + 1); their quotient is n,
                and nᵀ log A[·, z] + log p_z is the logarithm of the joint law.
-    Source     Ours: the rule needs the sum of the logarithms, and the sink tells how many there are.
+    Source     Ours: the rule needs the sum of the logarithms, and the sink's weight gives their number.
 
     >>> A = np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]])
     >>> prototype_attention(np.array([[0, 0, 2]]), A, np.array([0.5, 0.5])).round(6).tolist()

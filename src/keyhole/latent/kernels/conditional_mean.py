@@ -107,7 +107,7 @@ def factor(kernel: Kernel, keys: Float[np.ndarray, "T d"], *, rank: int, trace: 
         raise AssumptionError(f"A factor has at least one row; got a rank of {rank}.")
     left = np.array(kernel.diagonal(keys), dtype=np.float64)
     if not bool(np.all(left >= 0)):
-        raise AssumptionError("A kernel is never negative on its diagonal; this one is, so it is no kernel.")
+        raise AssumptionError("A kernel is never negative on its diagonal; this one is, so it is not a kernel.")
     rounding = np.finfo(np.float64).eps * float(left.max(initial=0.0))  # a pivot below this is rounding, not signal
     rows = np.empty((min(rank, len(keys)), len(keys)))
     pivots: list[int] = []

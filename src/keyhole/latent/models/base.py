@@ -1,6 +1,6 @@
 """An exchangeable model draws a latent once per sequence, then every token independently given it.
 
-What a model is, is said by a protocol: any value with these methods serves. Tokens are arrays with a row per sequence
+A model is any value with the methods of a protocol. Tokens are arrays with a row per sequence
 and a column per token: letters (n, T) counted from 0, or real vectors (n, T, d). A token of a regression is a key
 and its value side by side.
 """

@@ -116,7 +116,7 @@ class SphereProcess(ModelWithKeys):
             parts = self.energies()
             floor = softmax_floor(parts, width, gamma.factor)
             words = f"a low-pass filter at fixed γ: the error tends to {floor:.4g}"
-            # E[w²]/E[w]² = μ_0(γ/2)/μ_0(γ)² over T: the noise left. A limit that it hides at these lengths is no rate.
+            # E[w²]/E[w]² = μ_0(γ/2)/μ_0(γ)² over T: the noise left. A limit that it hides is not a rate.
             alike = eigenvalue(width, 0, gamma.factor / 2) / eigenvalue(width, 0, gamma.factor) ** 2
             noise = (self.value_width * self.noise_variance + float(parts.sum())) * alike / tokens
             return Prediction(words, floor, 0.0, 0.0) if noise < floor else Prediction(words, floor)

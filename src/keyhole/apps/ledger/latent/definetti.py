@@ -99,7 +99,7 @@ def position_floor(tokens: int, k: int) -> float:
 
 
 def chernoff_information(first: Float[Any, "V"], second: Float[Any, "V"]) -> float:
-    """Max over s of −log Σ_v p_v^s q_v^{1−s}: the rate at which two laws are told apart when either may be true.
+    """Max over s of −log Σ_v p_v^s q_v^{1−s}: the rate at which data separate two laws when either may be true.
 
     Statement  With finitely many latent values H(z | X) = E[−log π_X(z)] decays like e^{−CT + o(T)}, C the
                smallest Chernoff information of two of them; not at the larger Kullback–Leibler divergence.
