@@ -19,14 +19,15 @@ import numpy as np
 from keyhole.attention.layers import Activation, Affine, Identity, ReLU
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.positions import LearnedPositions
-from keyhole.attention.score import DenseScore, FactoredScore, radii
+from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tables import Tabulated, TabulatedHead, tabulate
-from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
+from keyhole.attention.tokens import AdditiveEmbedding, Embedding, OneHotPairs, PairEmbedding
 from keyhole.attention.types import Array, numbers_of
 from keyhole.attention.weights import Block, Head, Model, Wiring, matrix_norms, product_norms
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import BlockNorms, HeadNorms, LayerNormPlace, NormProfile
 
+PAIRS = 2048  # vectors up to which all distances between tokens are looked at
 SIZES = ("spectral", "frobenius", "columns21", "rows21", "entries11")  # of a matrix; a temperature divides them
 
 
@@ -66,6 +67,28 @@ def profile(model: Model, *, trained: bool = False) -> NormProfile:
         positions11=float(np.abs(numbers_of(learned.table)).sum()) if isinstance(learned, LearnedPositions) else None,
         embedding11=sum(float(np.abs(numbers_of(part)).sum()) for part in vectors) if trained else None,
     )
+
+
+def radii(embedding: Embedding, wiring: Wiring) -> tuple[float, float, float | None]:
+    """B_X, ‖x_CLS‖ and D_X as the heads see the rows; D_X is None where pairs are too many to look at."""
+    if isinstance(embedding, OneHotPairs) and (wiring.attention_norm is None or wiring.placement == "post"):
+        return 1.0, 1.0, math.sqrt(2)
+    cls = numbers_of(wiring.enter(embedding.cls))
+    query = float(np.linalg.norm(cls))
+    radius = query
+    for start, stop in embedding.blocks():
+        entered = numbers_of(wiring.enter(embedding.rows(start, stop)))
+        radius = max(radius, float(np.linalg.norm(entered, axis=-1).max()))
+    if embedding.tokens * embedding.symbols + 1 > PAIRS:
+        return radius, query, None
+    rows = numbers_of(wiring.enter(embedding.rows(0, embedding.tokens)))
+    tokens, symbols, width = rows.shape
+    vectors = np.concatenate([rows.reshape(-1, width), cls[None, :]])
+    vectors = vectors - vectors.mean(axis=0)  # then no vector is longer than the distances, and little cancels
+    place = np.append(np.repeat(np.arange(tokens), symbols), tokens)  # one sequence shows one symbol at each
+    square = (vectors**2).sum(axis=1)
+    distance = square[:, None] + square[None, :] - 2 * vectors @ vectors.T
+    return radius, query, math.sqrt(max(0.0, float(distance[place[:, None] != place[None, :]].max())))
 
 
 def table_profile(tabulated: Tabulated) -> NormProfile:

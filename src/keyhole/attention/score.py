@@ -1,19 +1,13 @@
-"""A score compares a token with a query; here it is bilinear, by a dense matrix or by two thin ones.
-
-How long tokens are, and how far apart: the radii and the diameter of what the heads see.
-"""
+"""A score compares a token with a query; here it is bilinear, by a dense matrix or by two thin ones."""
 
 import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from array_api_compat import array_namespace
 
 from keyhole.arrays import Float
-from keyhole.attention.tokens import Embedding, OneHotPairs
-from keyhole.attention.types import Array, numbers_of, optional, require_weights, side
-from keyhole.attention.weights import Wiring
+from keyhole.attention.types import Array, optional, require_weights, side
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,28 +73,3 @@ class FactoredScore:
     def _projected(self, queries: Array) -> Array:
         projected = queries @ self.query if self.query_bias is None else queries @ self.query + self.query_bias
         return projected / math.sqrt(self.query.shape[1])
-
-
-PAIRS = 2048  # vectors up to which all distances between tokens are looked at
-
-
-def radii(embedding: Embedding, wiring: Wiring) -> tuple[float, float, float | None]:
-    """B_X, ‖x_CLS‖ and D_X as the heads see the rows; D_X is None where pairs are too many to look at."""
-    if isinstance(embedding, OneHotPairs) and (wiring.attention_norm is None or wiring.placement == "post"):
-        return 1.0, 1.0, math.sqrt(2)
-    cls = numbers_of(wiring.enter(embedding.cls))
-    query = float(np.linalg.norm(cls))
-    radius = query
-    for start, stop in embedding.blocks():
-        entered = numbers_of(wiring.enter(embedding.rows(start, stop)))
-        radius = max(radius, float(np.linalg.norm(entered, axis=-1).max()))
-    if embedding.tokens * embedding.symbols + 1 > PAIRS:
-        return radius, query, None
-    rows = numbers_of(wiring.enter(embedding.rows(0, embedding.tokens)))
-    tokens, symbols, width = rows.shape
-    vectors = np.concatenate([rows.reshape(-1, width), cls[None, :]])
-    vectors = vectors - vectors.mean(axis=0)  # then no vector is longer than the distances, and little cancels
-    place = np.append(np.repeat(np.arange(tokens), symbols), tokens)  # one sequence shows one symbol at each
-    square = (vectors**2).sum(axis=1)
-    distance = square[:, None] + square[None, :] - 2 * vectors @ vectors.T
-    return radius, query, math.sqrt(max(0.0, float(distance[place[:, None] != place[None, :]].max())))
