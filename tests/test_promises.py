@@ -28,7 +28,7 @@ from keyhole.latent.inference.rates import PowerOfT
 from keyhole.latent.models.registry import find_model
 from keyhole.prover.certificate import Terms
 from keyhole.prover.certification import _require_samples, certificate_of
-from keyhole.prover.proof.verification import Verification
+from keyhole.prover.proof.lower_bound import Verification
 from keyhole.prover.sample.repeats import Repeats, shared_rows
 from keyhole.prover.sample.sample_bound import Disagreement, HeldOut, Identification
 from keyhole.show.answer import Show, Table

@@ -11,7 +11,7 @@ from keyhole.boolean.families import parity
 from keyhole.boolean.junta import cells_of
 from keyhole.bounds.softmax import softmax_move
 from keyhole.bounds.theorems.guarantees import Sensitivity
-from keyhole.rigorous.interval import Enclosure
+from keyhole.rigorous.enclosures import Enclosure
 
 from helpers.typechecking import NUMBERS, SOURCE, packages_with_arrays, switched_off
 

@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.boolean.formula import parse
-from keyhole.boolean.function import SparseFunction, constant, from_levels, from_table, literal
-from keyhole.boolean.rules import Levels, canonical_levels, canonical_table, counting_rule
+from keyhole.boolean.function import (
+    Levels,
+    SparseFunction,
+    canonical_levels,
+    canonical_table,
+    constant,
+    counting_rule,
+    from_levels,
+    from_table,
+    literal,
+)
 
 from helpers.oracles import bit, relevant, table_from_number
 from helpers.strategies import countings, tables

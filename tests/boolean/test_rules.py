@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from keyhole.boolean.rules import MAX_TABLE, Levels, Table, halves, pattern_counts, tabulate
+from keyhole.boolean.function import MAX_TABLE, Levels, Table, halves, pattern_counts, tabulate
 from keyhole.errors import FormulaError
 
 from helpers.oracles import bit, ones

@@ -15,7 +15,7 @@ from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.per_position import head_per_position_plan
 from keyhole.compiler.proof import _step, prove
 from keyhole.errors import CompileError
-from keyhole.rigorous.interval import Enclosure
+from keyhole.rigorous.enclosures import Enclosure
 
 from helpers.compiled_plans import all_inputs, every_plan, targets
 

@@ -58,8 +58,7 @@ def test_binary_weights_by_hand():
     table = parity((0, 4))
     plan = additive_plan(table, 6, 0.5, "signs")
     assert plan.construction == "B1"  # parity counts, so uniform weights do; its table is compiled below
-    from keyhole.boolean.function import SparseFunction
-    from keyhole.boolean.rules import Table
+    from keyhole.boolean.function import SparseFunction, Table
 
     forced = SparseFunction((0, 4), Table(table.table))  # not canonical, on purpose
     plan = additive_plan(forced, 6, 0.5, "signs")

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keyhole.rigorous.ball import Ball, ball_of, between, exact, inverse, root
-from keyhole.rigorous.interval import Enclosure
+from keyhole.rigorous.enclosures import Ball, Enclosure, ball_of, between, exact, inverse, root
 
 from helpers.exact_models import each, lifted, precisely, rational
 from helpers.exact_models import holds as certainly_holds

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keyhole.rigorous.interval import Enclosure, exactly, exponentials, outward, reading, relu, total, weighted_sum
+from keyhole.rigorous.enclosures import Enclosure, exactly, exponentials, outward, reading, relu, total, weighted_sum
 
 from helpers.extreme_numbers import extremes
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from keyhole.rigorous.interval import GROW, UNDERFLOW, UNDERFLOW_OF_RADIUS, UNIT, gamma
+from keyhole.rigorous.enclosures import GROW, UNDERFLOW, UNDERFLOW_OF_RADIUS, UNIT, gamma
 
 
 def test_gamma_is_attained():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.show.terminal import abbreviate, columns, shorten
+from keyhole.show.answer import abbreviate, columns, shorten
 
 
 @pytest.mark.parametrize(("watched", "width"), [(False, 80), (True, 123)])

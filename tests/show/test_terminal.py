@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.errors import printable
-from keyhole.show.answer import Show
+from keyhole.show.answer import Show, to_text
 from keyhole.show.html import to_html
-from keyhole.show.terminal import to_text
 
 EVIL = "\x1b[2Jred\x1b]0;title\x07\u202e"
 WORD = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=12)

@@ -13,8 +13,7 @@ from keyhole.decimals import at_most, surely
 from keyhole.errors import AssumptionError, KeyholeError
 from keyhole.files.atomic import home
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.show.answer import Show
-from keyhole.show.terminal import abbreviate
+from keyhole.show.answer import Show, abbreviate
 from keyhole.sweeps.runs import Store
 
 NOT_KEPT = "its weights were not kept; ask for this run by its name, and it is trained again"

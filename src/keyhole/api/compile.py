@@ -15,8 +15,7 @@ from keyhole.decimals import at_least, at_most, margin
 from keyhole.errors import ArgumentError, require_whole
 from keyhole.figure import Figure
 from keyhole.norm_profile import NormProfile
-from keyhole.show.answer import Show
-from keyhole.show.terminal import shorten
+from keyhole.show.answer import Show, shorten
 
 COVER_SAMPLES = 1e6  # the capacity of covers holds log m; its least mass hardly moves with m
 

@@ -36,8 +36,7 @@ from keyhole.files.model import read_model
 from keyhole.files.record import hidden
 from keyhole.papers import ABBE_2023, EDELMAN_2022, Source
 from keyhole.prover.extraction import SHOWN, HeadReading, read_lists
-from keyhole.show.answer import Show
-from keyhole.show.terminal import shorten
+from keyhole.show.answer import Show, shorten
 
 MANY = 12  # bars of a long list
 ROUNDING = 1e-12  # Fourier weight below it is 0

@@ -14,8 +14,7 @@ from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import as_sample, column_names, read_labelled
 from keyhole.files.record import hidden
 from keyhole.prover.sample import occam_bound, repeats_of
-from keyhole.show.answer import Show
-from keyhole.show.terminal import shorten
+from keyhole.show.answer import Show, shorten
 
 FEW = 5  # rivals that are shown
 Data = str | Path | tuple[Any, Any]

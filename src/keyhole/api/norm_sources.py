@@ -17,7 +17,7 @@ from keyhole.errors import AssumptionError, CompileError
 from keyhole.files.model import read_model
 from keyhole.files.norms import read_norms
 from keyhole.norm_profile import NormProfile
-from keyhole.show.terminal import abbreviate
+from keyhole.show.answer import abbreviate
 
 LARGEST_NAMED = (500, 20)  # positions of a function that is named; of a junta, whose tables have 2^s entries
 NAMED = 60  # letters of a function in an answer

@@ -11,8 +11,7 @@ from keyhole.boolean import SparseFunction, from_table, read_function
 from keyhole.compiler import choose, least_norm
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import ArgumentError, CompileError
-from keyhole.show.answer import Show
-from keyhole.show.terminal import shorten
+from keyhole.show.answer import Show, shorten
 
 BITS = 3  # of the functions that are all listed
 GAMMA = 0.5  # at which constructions are measured; a power of two, so that 1 − γ divides out exactly

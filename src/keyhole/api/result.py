@@ -7,8 +7,7 @@ from keyhole.errors import OutputError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.record import record_of, to_json
-from keyhole.show.answer import Show
-from keyhole.show.terminal import COLUMNS, to_text
+from keyhole.show.answer import COLUMNS, Show, to_text
 
 
 class Result:

@@ -10,7 +10,7 @@ from keyhole.api.claim_property import counted_property
 from keyhole.decimals import margin
 from keyhole.prover import prove_on_words
 from keyhole.prover.extraction import CertifiableModel
-from keyhole.show.terminal import abbreviate
+from keyhole.show.answer import abbreviate
 from keyhole.training import Instance
 
 NAMED = 60  # letters of the function in a sentence

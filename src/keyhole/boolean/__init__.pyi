@@ -11,6 +11,7 @@ from keyhole.boolean.fourier import fourier_weight as fourier_weight
 from keyhole.boolean.fourier import leap as leap
 from keyhole.boolean.fourier import sign_spectrum as sign_spectrum
 from keyhole.boolean.fourier import spectrum as spectrum
+from keyhole.boolean.function import Levels as Levels
 from keyhole.boolean.function import SparseFunction as SparseFunction
 from keyhole.boolean.function import check_context as check_context
 from keyhole.boolean.function import conjunction_pattern as conjunction_pattern
@@ -20,6 +21,7 @@ from keyhole.boolean.function import from_table as from_table
 from keyhole.boolean.function import move as move
 from keyhole.boolean.function import table_bits as table_bits
 from keyhole.boolean.function import table_digits as table_digits
+from keyhole.boolean.function import tabulate as tabulate
 from keyhole.boolean.influence import UNIFORM as UNIFORM
 from keyhole.boolean.influence import Bernoulli as Bernoulli
 from keyhole.boolean.influence import balanced as balanced
@@ -31,8 +33,6 @@ from keyhole.boolean.junta import SymbolLaw as SymbolLaw
 from keyhole.boolean.junta import biased_bits as biased_bits
 from keyhole.boolean.junta import uniform_law as uniform_law
 from keyhole.boolean.junta import without_ignored as without_ignored
-from keyhole.boolean.rules import Levels as Levels
-from keyhole.boolean.rules import tabulate as tabulate
 from keyhole.boolean.shape import Threshold as Threshold
 from keyhole.boolean.shape import counts_literals as counts_literals
 from keyhole.boolean.shape import is_monotone as is_monotone

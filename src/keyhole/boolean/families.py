@@ -6,8 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from keyhole.boolean.formula import parse
-from keyhole.boolean.function import SparseFunction, from_levels, from_table
-from keyhole.boolean.rules import MAX_LEVELS, MAX_TABLE
+from keyhole.boolean.function import MAX_LEVELS, MAX_TABLE, SparseFunction, from_levels, from_table
 from keyhole.errors import FormulaError
 
 

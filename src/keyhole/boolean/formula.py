@@ -17,8 +17,18 @@ from typing import NoReturn
 
 import numpy as np
 
-from keyhole.boolean.function import SparseFunction, constant, from_levels, from_table, literal, spread
-from keyhole.boolean.rules import MAX_LEVELS, MAX_TABLE, Levels, Values
+from keyhole.boolean.function import (
+    MAX_LEVELS,
+    MAX_TABLE,
+    Levels,
+    SparseFunction,
+    Values,
+    constant,
+    from_levels,
+    from_table,
+    literal,
+    spread,
+)
 from keyhole.errors import FormulaError
 
 Operation = Callable[[SparseFunction, SparseFunction], SparseFunction]

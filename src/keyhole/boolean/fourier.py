@@ -11,8 +11,7 @@ from itertools import accumulate
 import numpy as np
 
 from keyhole.arrays import Float, Int
-from keyhole.boolean.function import SparseFunction
-from keyhole.boolean.rules import Levels, halves, pattern_counts
+from keyhole.boolean.function import Levels, SparseFunction, halves, pattern_counts
 
 Coefficients = Float[np.ndarray, "_sets"]
 Weights = Float[np.ndarray, "_degrees"]

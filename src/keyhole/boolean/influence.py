@@ -6,8 +6,7 @@ import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.boolean.fourier import binomial_law
-from keyhole.boolean.function import SparseFunction
-from keyhole.boolean.rules import Levels, halves
+from keyhole.boolean.function import Levels, SparseFunction, halves
 from keyhole.errors import AssumptionError
 
 

@@ -11,8 +11,7 @@ from math import gcd, lcm
 
 import numpy as np
 
-from keyhole.boolean.function import SparseFunction
-from keyhole.boolean.rules import Levels, halves
+from keyhole.boolean.function import Levels, SparseFunction, halves
 from keyhole.verdicts import ThresholdVerdict
 
 MAX_THRESHOLD = 14  # positions of a table whose threshold question is put to a linear program

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from keyhole.errors import KeyholeError, adding, printable
-from keyhole.show.terminal import columns
+from keyhole.show.answer import columns
 
 if TYPE_CHECKING:
     from keyhole.api.result import Result

@@ -4,6 +4,6 @@ from keyhole.prover.certification import certificate_of as certificate_of
 from keyhole.prover.proof.float_error import FLOAT_ASSUMED as FLOAT_ASSUMED
 from keyhole.prover.proof.float_error import FLOAT_UNITS as FLOAT_UNITS
 from keyhole.prover.proof.float_error import float_error as float_error
+from keyhole.prover.proof.lower_bound import Verification as Verification
 from keyhole.prover.proof.true_on_words import prove_on_words as prove_on_words
-from keyhole.prover.proof.verification import Verification as Verification
 from keyhole.prover.wrong_share import WrongShare as WrongShare

@@ -14,7 +14,7 @@ from keyhole.boolean.fitting import FittingJuntas
 from keyhole.bounds import failure, kept_share
 from keyhole.errors import ArgumentError
 from keyhole.prover.extraction.extraction import Extraction
-from keyhole.prover.proof.verification import Verification
+from keyhole.prover.proof.lower_bound import Verification
 from keyhole.prover.sample.repeats import Repeats
 from keyhole.prover.sample.sample_bound import (
     FRESH,

@@ -15,8 +15,8 @@ from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover.certificate import ModelCertificate, NetworkFree, Terms
 from keyhole.prover.extraction.extraction import extract
 from keyhole.prover.proof.equal_to_function import prove_equal
+from keyhole.prover.proof.lower_bound import Verification
 from keyhole.prover.proof.tables import Drift
-from keyhole.prover.proof.verification import Verification
 from keyhole.prover.sample.repeats import LEVEL, repeats_of, shared_rows
 from keyhole.prover.sample.sample_bound import (
     Identification,

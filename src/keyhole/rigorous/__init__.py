@@ -1,6 +1,6 @@
 """Rigorous double-precision arithmetic: every result encloses the exact one.
 
-An array of uncertain numbers has two representations, with the constants of rounding in common (`roundoff`):
+An array of uncertain numbers has two representations, with the constants of rounding in common:
 
 - `Enclosure`, two ends. A monotone function maps ends to ends, so ReLU, quotients, comparisons and ranges known between
   bounds lose nothing but the last digit. A sum of products needs exact weights.
@@ -14,20 +14,20 @@ claim margins that are smaller in their last digits, so that stored files would 
 `ball_of` is the one conversion from ends to a ball; a ball lies between its `low` and its `high`.
 """
 
-from keyhole.rigorous.ball import Ball as Ball
-from keyhole.rigorous.ball import ball_of as ball_of
-from keyhole.rigorous.ball import exact as exact
-from keyhole.rigorous.ball import inverse as inverse
-from keyhole.rigorous.ball import root as root
-from keyhole.rigorous.interval import GROW as GROW
-from keyhole.rigorous.interval import UNDERFLOW as UNDERFLOW
-from keyhole.rigorous.interval import UNDERFLOW_OF_RADIUS as UNDERFLOW_OF_RADIUS
-from keyhole.rigorous.interval import UNIT as UNIT
-from keyhole.rigorous.interval import Enclosure as Enclosure
-from keyhole.rigorous.interval import exactly as exactly
-from keyhole.rigorous.interval import exponentials as exponentials
-from keyhole.rigorous.interval import gamma as gamma
-from keyhole.rigorous.interval import reading as reading
-from keyhole.rigorous.interval import relu as relu
-from keyhole.rigorous.interval import total as total
-from keyhole.rigorous.interval import weighted_sum as weighted_sum
+from keyhole.rigorous.enclosures import GROW as GROW
+from keyhole.rigorous.enclosures import UNDERFLOW as UNDERFLOW
+from keyhole.rigorous.enclosures import UNDERFLOW_OF_RADIUS as UNDERFLOW_OF_RADIUS
+from keyhole.rigorous.enclosures import UNIT as UNIT
+from keyhole.rigorous.enclosures import Ball as Ball
+from keyhole.rigorous.enclosures import Enclosure as Enclosure
+from keyhole.rigorous.enclosures import ball_of as ball_of
+from keyhole.rigorous.enclosures import exact as exact
+from keyhole.rigorous.enclosures import exactly as exactly
+from keyhole.rigorous.enclosures import exponentials as exponentials
+from keyhole.rigorous.enclosures import gamma as gamma
+from keyhole.rigorous.enclosures import inverse as inverse
+from keyhole.rigorous.enclosures import reading as reading
+from keyhole.rigorous.enclosures import relu as relu
+from keyhole.rigorous.enclosures import root as root
+from keyhole.rigorous.enclosures import total as total
+from keyhole.rigorous.enclosures import weighted_sum as weighted_sum

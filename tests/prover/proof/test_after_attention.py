@@ -12,7 +12,7 @@ from keyhole.attention.layers import GELU, Activation, Identity, LayerNorm, ReLU
 from keyhole.errors import AssumptionError
 from keyhole.prover.proof.after_attention import tail_of, trace
 from keyhole.prover.proof.tables import outputs, sequence_of, tables_of
-from keyhole.rigorous.ball import exact
+from keyhole.rigorous.enclosures import exact
 
 from helpers.exact_models import below, exact_f, holds
 from helpers.planted_juntas import FEW, all_sequences, plans, planted

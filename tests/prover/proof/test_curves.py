@@ -22,7 +22,7 @@ from keyhole.prover.proof.curves import (
     curves,
     require_known,
 )
-from keyhole.rigorous.ball import Ball, exact
+from keyhole.rigorous.enclosures import Ball, exact
 
 from helpers.exact_models import below as certainly_below
 from helpers.exact_models import each, lifted, rational

@@ -13,7 +13,7 @@ from keyhole.attention.tables import Tabulated, TabulatedHead
 from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.prover.proof.fractional_minimum import view
 from keyhole.prover.proof.tables import HeadTable, Parts, Tables, branched, outputs, split, tables_of
-from keyhole.rigorous.ball import Ball, exact
+from keyhole.rigorous.enclosures import Ball, exact
 
 from helpers.exact_models import rational
 from helpers.planted_juntas import all_sequences

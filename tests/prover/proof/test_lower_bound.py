@@ -14,7 +14,7 @@ from keyhole.prover.proof.fractional_minimum import view
 from keyhole.prover.proof.lower_bound import _box_of_squares, _inverse_spread_ends, _quotient_below, bound
 from keyhole.prover.proof.relaxation import Box, spread_below, sum_below
 from keyhole.prover.proof.tables import outputs, sequence_of, split, tables_of
-from keyhole.rigorous.ball import Ball, exact
+from keyhole.rigorous.enclosures import Ball, exact
 
 from helpers.exact_models import below, exact_f, holds, least_signed, lifted, precisely, rational
 from helpers.planted_juntas import FEW, LOUD, answers, plans, planted

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from keyhole.prover.proof.after_attention import Norm
 from keyhole.prover.proof.relaxation import Box, spread_below
-from keyhole.rigorous.ball import Ball, exact
+from keyhole.rigorous.enclosures import Ball, exact
 
 from helpers.exact_models import rational
 

@@ -12,7 +12,7 @@ from keyhole.attention.tables import Tabulated, TabulatedHead, tabulate
 from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.prover.extraction.drift import drifts_of
 from keyhole.prover.proof.tables import HeadTable, Tables, outputs, tables_of
-from keyhole.rigorous.ball import Ball
+from keyhole.rigorous.enclosures import Ball
 
 from helpers.exact_models import exact_outputs, holds, lifted, precisely, strained
 from helpers.planted_juntas import FEW, all_sequences

@@ -24,8 +24,7 @@ from keyhole.compiler.export import save_model
 from keyhole.errors import AssumptionError
 from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.show.answer import Show
-from keyhole.show.terminal import abbreviate
+from keyhole.show.answer import Show, abbreviate
 
 FEW = 10  # models that are listed unasked
 LONGEST = 30  # letters of a formula

@@ -20,7 +20,7 @@ from keyhole.decimals import at_least
 from keyhole.errors import ShapeError
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace
 from keyhole.prover.proof.fractional_minimum import view
-from keyhole.prover.proof.lower_bound import bound
+from keyhole.prover.proof.lower_bound import Verification, bound, refuted_at
 from keyhole.prover.proof.tables import (
     Drift,
     MassRangeError,
@@ -31,7 +31,6 @@ from keyhole.prover.proof.tables import (
     split,
     tables_of,
 )
-from keyhole.prover.proof.verification import Verification, refuted_at
 
 LEAF = 64  # completions that are gone through one by one
 BATCH = 64  # cells bounded together

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from keyhole.arrays import Float, Int
+from keyhole.prover.proof.lower_bound import Minimisers
 from keyhole.prover.proof.tables import SPECK, Parts, Tables, points, slices_of
-from keyhole.prover.proof.verification import Minimisers
 from keyhole.rigorous import GROW, Ball, gamma
 
 CHUNK = 2**16  # numbers of one pass held at once: what a cache holds

@@ -3,20 +3,92 @@
 Ranges go forward: the norm's spread, the units' pre-activations, the rows at later norms. One functional goes backward,
 from f to the heads; its least value over a part is Lemma F's. The lines and tangents are then moved to suit the
 minimiser, and the best bound of a few rounds is kept: each is sound.
+
+A bound needs no more of a set of inputs than a `Region` offers: a part of the cube, the words of a language and the
+inputs with a given count are regions.
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from keyhole.arrays import Float, Shaped
+from keyhole.arrays import Float, Int, Shaped
 from keyhole.attention import ReLU
+from keyhole.decimals import margin as printed_margin
 from keyhole.prover.proof.after_attention import Norm, Tail, Trace, trace
 from keyhole.prover.proof.curves import Curves, curve, curves
 from keyhole.prover.proof.relaxation import Box, Relaxed, either, relaxed, spread_below, sum_below
-from keyhole.prover.proof.tables import Tables, outputs
-from keyhole.prover.proof.verification import Minimisers, Region
+from keyhole.prover.proof.tables import Tables, outputs, sequence_of
 from keyhole.rigorous import Ball, exact, inverse
+from keyhole.verdicts import CertificateStatus
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """The outcome over all inputs asked about; PROVED says that model and answers agree, never that either is right.
+
+    With PROVED, `margin` is a certified μ > 0: f ≥ μ wherever the answer is true and f ≤ −μ wherever it is false, for
+    the real-number function f that the weights define, or the tables where only they are given. Any implementation
+    within μ of f therefore has the same sign. With COUNTEREXAMPLE the sign of f at the input is certain beyond
+    rounding and not the one wanted; `output` is f there. With UNDECIDED, `bound` is the largest number that sign·f is
+    known not to be below.
+    """
+
+    status: CertificateStatus
+    margin: float | None = None
+    counterexample: Int[np.ndarray, "T"] | None = None
+    wanted: bool | None = None
+    output: float | None = None
+    bound: float | None = None
+    reason: str = ""
+    parts: int = 0  # parts of the inputs that were cut, or bounded
+    seconds: float = 0.0
+
+    @property
+    def rule(self) -> str:
+        """The use of the margin, in words; empty without a proof."""
+        if self.margin is None:
+            return ""
+        near = printed_margin(self.margin)
+        return f"an implementation within {near} of the model's output gives the same answer on every input"
+
+
+def refuted_at(tables: Tables, point: Int[np.ndarray, "rows A"], output: Ball, wanted: bool) -> Verification | None:  # noqa: FBT001  (an answer)
+    """A counterexample, if f's sign at the point is certain and not the one wanted."""
+    wrong = float(output.high) < 0 if wanted else float(output.low) > 0
+    if not wrong:
+        return None
+    sequence = sequence_of(tables, point)
+    return Verification("COUNTEREXAMPLE", counterexample=sequence, wanted=wanted, output=float(output.mid))
+
+
+@dataclass(frozen=True, eq=False)
+class Minimisers:
+    """For each part: a lower bound, a point where it is nearly attained, and how much each row's choice matters."""
+
+    low: Float[np.ndarray, "parts"]
+    shown: Shaped[np.ndarray, "parts rows A"]  # how many copies of each row show each symbol, whole or on average
+    spread: Float[np.ndarray, "parts rows"]
+
+
+@runtime_checkable
+class Region(Protocol):
+    """Some sets of inputs, called parts."""
+
+    @property
+    def count(self) -> int:
+        """The number of parts."""
+
+    def middle(self) -> Float[np.ndarray, "parts rows A"]:
+        """A typical point of each part, whole or not: where lines and tangents are first laid."""
+
+    def least(self, directions: Ball) -> Float[np.ndarray, "parts D"]:
+        """A certified lower bound of each functional over each part; directions have shape (1 or parts, D, width)."""
+
+    def minimisers(self, directions: Ball) -> Minimisers:
+        """The same for one functional per part, with a point of the part where the bound is nearly attained."""
+
 
 ROUNDS = 6
 STEP = 0.6  # of a slope, as a share of its range, in the first round

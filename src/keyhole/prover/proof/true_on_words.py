@@ -19,9 +19,8 @@ from keyhole.errors import ShapeError
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace
 from keyhole.prover.proof.attack import exchange
-from keyhole.prover.proof.lower_bound import bound
+from keyhole.prover.proof.lower_bound import Verification, bound, refuted_at
 from keyhole.prover.proof.tables import Drift, MassRangeError, Tables, outputs, tables_of
-from keyhole.prover.proof.verification import Verification, refuted_at
 from keyhole.prover.proof.words import CutWords, region_of
 from keyhole.rigorous import Ball
 

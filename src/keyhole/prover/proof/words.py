@@ -18,9 +18,9 @@ import numpy as np
 from keyhole.arrays import Float, Int
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.fractional_minimum import CHUNK, ITERATIONS
+from keyhole.prover.proof.lower_bound import Minimisers, Region
 from keyhole.prover.proof.relaxation import either, sum_below
 from keyhole.prover.proof.tables import SPECK, HeadTable, Tables, slices_of
-from keyhole.prover.proof.verification import Minimisers, Region
 from keyhole.rigorous import GROW, Ball, exact, gamma
 
 SCALES = (0.25, 0.5, 1.0, 2.0)  # of the multiple that makes a functional orthogonal to a cut

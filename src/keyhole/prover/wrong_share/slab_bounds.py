@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from keyhole.arrays import Float, Int
+from keyhole.prover.proof.lower_bound import Minimisers
 from keyhole.prover.proof.tables import SPECK, Parts, Tables
-from keyhole.prover.proof.verification import Minimisers
 from keyhole.prover.wrong_share.linear_statistic import LinearStatistic
 from keyhole.rigorous import GROW, Ball, gamma
 
