@@ -66,7 +66,7 @@ class CompiledStart(StartedLearner):
     def starting_weights(self, usual: Weights) -> Weights:
         """Return the weights to start from, in single precision."""
         if self.target is None:
-            raise ArgumentError(f"{self.name} was asked to train without a function to start from; tell it one.")
+            raise ArgumentError(f"{self.name} was asked to train without a function to start from; give it one.")
         weights = compiled_weights(self.settings, self.target, usual, self.rho)
         return {name: array.astype(np.float32) for name, array in weights.items()}
 

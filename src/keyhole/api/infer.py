@@ -165,7 +165,7 @@ def infer(
     `keyhole.latent.Problem`, such as a model of your own. A kind of attention is a name, or an `Attention` of your own,
     such as a trained encoder. `settings` (`keyhole.latent.read_settings`) have a kernel, exponential, gaussian, matern,
     polynomial, linear, or a function of two arrays of rows, and a bandwidth γ and a ridge λ, numbers or powers of T
-    such as 0.5*T^-1/3; those left out follow the model. `watch` hears of every repeat.
+    such as 0.5*T^-1/3; those left out follow the model. `watch` is called after every repeat.
 
     >>> answer = infer("gaussian", [8, 64], repeats=8)
     >>> [(each.attention, each.is_the_posterior_mean) for each in answer.estimators]

@@ -58,7 +58,7 @@ def learn(
     Of several learners the first is asked about, and the others are put the same question beside it. `settings` are
     those of the inputs (`law`, `label_noise`, `feature_noise`, `symbols`, `balanced_sets`) and of the transformers
     (`width`, `heads`, `rate`: the fields of `keyhole.training.learners.TransformerSettings`). `laws` are the growth
-    laws that are compared, by name or as objects of your own. `watch` hears how far the sweep has come.
+    laws that are compared, by name or as objects of your own. `watch` is called as the sweep goes on.
     """
     if execution.time_limit is not None and not schedule.online:
         raise ArgumentError("A time limit is for fresh samples; limit a sweep over training sets by its budget.")

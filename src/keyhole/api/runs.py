@@ -54,12 +54,11 @@ class Runs(Result):
         return rows
 
     def to_csv(self) -> str:
-        """A table that any program reads, with every setting of task and learner, which tell one run from another."""
-        rows = self.table()
+        """Return a table that any program reads, with every setting of task and learner."""
+        rows, text = self.table(), io.StringIO()
         first = [*(field.name for field in fields(RunSummary)), *TASK_SETTINGS, "numerics"]
-        text = io.StringIO()
-        names = list(dict.fromkeys([*first, *(name for row in rows for name in row)]))
-        table = csv.DictWriter(text, fieldnames=names, lineterminator="\n")
+        names = dict.fromkeys([*first, *(name for row in rows for name in row)])
+        table = csv.DictWriter(text, fieldnames=list(names), lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
         return text.getvalue()

@@ -114,7 +114,7 @@ class SampleComplexity(Result):
 
     @property
     def certificates_wrong(self) -> str:
-        """On which shares of inputs refuted models are wrong."""
+        """The shares of inputs on which refuted models are wrong."""
         return wrong_over_many(self.certificates)
 
     @property

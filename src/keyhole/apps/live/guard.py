@@ -59,7 +59,7 @@ class Doorkeeper:
         self._once.difference_update(opening)
         return bool(opening)
 
-    def knows(self, cookies: str) -> bool:
+    def recognise(self, cookies: str) -> bool:
         """Return whether the cookies of a request hold the session."""
         try:
             given = SimpleCookie(cookies).get(self._cookie)
@@ -117,7 +117,7 @@ class Guard:
         name = host[1:].partition("]")[0] if host.startswith("[") else host.rpartition(":")[0] or host
         if name not in LOOPBACK:
             return PlainTextResponse(f"This server does not answer to the host {host[:80]!r}.\n", 400)
-        if not self._doorkeeper.knows(headers.get("cookie", "")):
+        if not self._doorkeeper.recognise(headers.get("cookie", "")):
             return self._doorkeeper.open(scope)
         if scope["method"] in SAFE:
             return None

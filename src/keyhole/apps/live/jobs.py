@@ -150,9 +150,9 @@ class Jobs:
         except subprocess.TimeoutExpired:
             _signal(job.process, signal.SIGINT)
             _end_group(job.process, PATIENCE)
-            said = f"keyhole: ended after {self._seconds:g} s, the limit of the lab; a terminal has none\n"
+            note = f"keyhole: ended after {self._seconds:g} s, the limit of the lab; a terminal has none\n"
             with suppress(OSError), job.log.open("ab") as log:
-                log.write(said.encode())
+                log.write(note.encode())
             return None
 
 

@@ -42,7 +42,7 @@ def rows_for(points: Sequence[CurvePoint], accuracy: float) -> Estimate | None:
     from scipy.optimize import isotonic_regression
 
     def crossing(part: str) -> float | None:
-        """Where the curve through this part of the estimates first reaches the accuracy."""
+        """Return the rows at which the curve through this part of the estimates first reaches the accuracy."""
         rising = isotonic_regression(np.array([getattr(point.accuracy, part) for point in points])).x
         reached = np.flatnonzero(rising >= accuracy)
         if not len(reached):

@@ -108,7 +108,7 @@ def make_table(
         raise DataError(f"{where} has {known[0]!r} in every row of its target {name!r}: there is nothing to learn.")
     if len(known) > 2 and not positive:
         raise DataError(
-            f"{where} has {len(known)} classes in its target {name!r} ({shown}); say which one is to be told from "
+            f"{where} has {len(known)} classes in its target {name!r} ({shown}); say which one is to be set apart from "
             "the others: `positive`, or --target COL=CLASS."
         )
     chosen = positive or known[-1]  # the later of two

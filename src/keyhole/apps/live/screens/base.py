@@ -13,7 +13,7 @@ from keyhole.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Serving:
-    """What the server may read. The browser cannot change it."""
+    """The files that the server may read. The browser cannot change them."""
 
     store: Path  # the folder of the runs
     models: tuple[str, ...] = ()  # checkpoints: folders, files, or names of packaged models
@@ -45,7 +45,7 @@ class Screen:
 
 
 def require_small(task: str) -> int:
-    """The number of relevant positions of a task; what is no function, or looks at too many, is refused."""
+    """Return the number of relevant positions of a task; refuse a text that is not a function, and too many of them."""
     sparsity = read_function(task).sparsity
     if sparsity > SPARSITY:
         raise ArgumentError(f"The task has {sparsity} relevant positions; the lab takes at most {SPARSITY}.")

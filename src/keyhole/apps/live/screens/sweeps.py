@@ -43,8 +43,8 @@ def sweeps(_query: Query, serving: Serving) -> Answer:
         remark = "No threshold of the stored runs has an interval yet; there is none to draw."
         return {**answer, "figure": None, "remark": remark}
     figure = learners_figure("Samples needed against the length of the context", drawn)
-    said = f"half of the runs succeed at m*; bands are {percent(CONFIDENCE, 0)} intervals"
-    return {**answer, "figure": asdict(replace(figure, kind="lines", subtitle=said, over=())), "remark": ""}
+    subtitle = f"half of the runs succeed at m*; bands are {percent(CONFIDENCE, 0)} intervals"
+    return {**answer, "figure": asdict(replace(figure, kind="lines", subtitle=subtitle, over=())), "remark": ""}
 
 
 def stored_sweeps(store: Path) -> list[dict[str, Any]]:

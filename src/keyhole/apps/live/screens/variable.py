@@ -24,7 +24,7 @@ compiled_at = lru_cache(maxsize=32)(compile_function)  # for the next bit that i
 
 
 def variable(query: Query, _serving: Serving) -> Answer:
-    """Everything the page shows of a formula, but for its answer to an input, which is asked first and comes sooner."""
+    """Return all that the page shows of a formula; its answer to an input is a question of its own."""
     compiled, shortest = _compiled(query)
     plan = compiled.plan
     return {
