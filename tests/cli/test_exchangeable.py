@@ -31,7 +31,7 @@ def test_json_alone_on_stdout(tables):
     facts = json.loads(answer.stdout)
     assert facts["schema"] == "exchangeable/1"
     assert [test["name"] for test in facts["tests"]] == ["neighbours", "places", "extendible"]
-    assert facts["tests"][0]["p_value"] == 0.01
+    assert facts["tests"][0]["p_value"] == 0.005
     assert facts["rejected"] is facts["tests"][0]["rejects"] is True
 
 
@@ -49,14 +49,12 @@ def test_answers_and_exit_codes(tables, name, test, code):
 
 
 def test_large_reals_and_few_sequences(tmp_path):
-    """Reals of 1e200 are judged as any; a statistic too large for a float is null with a reason."""
+    """Reals of 1e200 are judged as any: statistics count standard deviations."""
     np.save(tmp_path / "large.npy", 1e200 * np.random.default_rng(0).normal(size=(60, 8)))
     answer = run(tmp_path / "large.npy", "--json")
     assert answer.exit_code == 0
     facts = json.loads(answer.stdout)
-    assert facts["tests"][0]["statistic"] is None
-    assert 0 < facts["tests"][1]["statistic"] < 1  # of ranks
-    assert facts["tests"][0]["statistic_reason"] == "infinite"
+    assert all(0 < test["statistic"] < 5 for test in facts["tests"][:2])
     np.save(tmp_path / "few.npy", np.array([[0, 1, 0, 1]] * 3))
     few = json.loads(run(tmp_path / "few.npy", "--json").stdout)
     assert [test["name"] for test in few["tests"]] == ["neighbours", "places"]

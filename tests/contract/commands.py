@@ -29,6 +29,13 @@ CHANGED: dict[str, dict[str, str]] = {
         "findings[].versions.jaxtyping": "findings state the packages that compute",
     },
     **{
+        name: {
+            "tests[].statistic": "the largest of several looks, in standard deviations of the reorderings",
+            "tests[].p_value": "likeness is tested at lags 1 to 5, and places by drift and spread besides their laws",
+        }
+        for name in ("exchangeable", "exchangeable-rejected")
+    },
+    **{
         f"certify-{name}": {"eta_chernoff": "the Chernoff bound of a disagreement is gone: wrong_share is smaller"}
         for name in ("file", "run", "unlearned")
     },

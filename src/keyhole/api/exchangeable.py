@@ -34,16 +34,10 @@ TESTS = {  # the tests that each question needs, and how many sequences each of 
     "both": {"neighbours": 1, "places": 2, "extendible": 4},  # which divides the sequences into halves of two
 }
 REASONS = {
-    "neighbours": "neighbouring tokens depend on each other, so the order matters",
-    "places": "tokens have different distributions at different places, so the order matters",
+    "neighbours": "tokens at {look} depend on each other, so the order matters",
+    "places": "tokens have different distributions at different places ({look}), so the order matters",
     "extendible": "tokens of a sequence divide too evenly, which no latent variable allows",
     "birthday": "tokens of a sequence repeat too seldom, which no latent variable allows",
-}
-STATISTICS = {  # of a test, by whether tokens are letters
-    ("neighbours", True): "the number of neighbouring pairs that are equal",
-    ("neighbours", False): "the sum of products of neighbours, each less the mean of its sequence",
-    ("places", True): "how often two sequences agree at a place (ordered pairs, each with itself too)",
-    ("places", False): "the distance (Anderson and Darling) of the distributions at single places from that of all",
 }
 
 
@@ -52,7 +46,7 @@ class Exchangeability(Result):
     """The tests of a table of sequences, at one level that they share."""
 
     schema: ClassVar[str] = "exchangeable/1"
-    properties: ClassVar[tuple[str, ...]] = ("answer", "rejected")
+    properties: ClassVar[tuple[str, ...]] = ("answer", "rejected", "looked_at")
 
     sequences: int  # that count
     rows: int  # of the table; more than the sequences where rows repeat beyond chance, and each then counts once
@@ -79,8 +73,32 @@ class Exchangeability(Result):
                 f"not rejected by the {self.sequences} sequences that count once; but the {self.rows} rows repeat "
                 "beyond chance: they are copies, or the order matters."
             )
-        subject = "exchangeability" if self.tests[0].name == "neighbours" else "a latent variable"
-        return f"not rejected: nothing here speaks against {subject}, which is not a proof of it."
+        if all(self._powerless(test) for test in self.tests):
+            return (
+                f"cannot reject: {counted(self.sequences, 'sequence')} of {counted(self.length, 'token')} are too few."
+            )
+        return f"not rejected by {', '.join(self.looked_at)}. Other dependence was not looked at."
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """Return what the tests that could reject compared."""
+        looks: list[str] = []
+        for test in self.tests:
+            if self._powerless(test):
+                continue
+            if test.name == "neighbours":
+                looks.append(f"lags 1 to {len(test.looks)}" if len(test.looks) > 1 else "lag 1")
+            else:
+                looks += [look.name for look in test.looks] or ["even division and repeats of tokens"]
+        return tuple(looks)
+
+    def _powerless(self, test: PermutationTest) -> bool:
+        """Return whether no data of this size could be rejected by a test."""
+        return test.least_p * len(self.tests) > self.level
+
+    def _verdict(self, test: PermutationTest) -> str:
+        """Return what a test says."""
+        return "rejected" if test.rejects else "cannot reject" if self._powerless(test) else "not rejected"
 
     @property
     def answer_is_no(self) -> bool:
@@ -95,7 +113,7 @@ class Exchangeability(Result):
         rows = []
         for test in self.tests:  # a quotient of counts as the decimal it is near; a tail that was computed, rounded up
             p = chance(test.p_value, digits=4) if test.permutations else at_most(test.p_value, 4)
-            rows.append((test.name, p, "rejected" if test.rejects else "not rejected", test.null))
+            rows.append((test.name, p, self._verdict(test), test.null))
         show.table({"test": "<", "p": ">", "verdict": "<", "null hypothesis": "<"}, rows)
         if self.rows > self.sequences:
             show.line(
@@ -112,20 +130,23 @@ class Exchangeability(Result):
         if show.verbose:
             permutations = self.tests[0].permutations
             show.line(f"{permutations} permutations, seed {self.seed}" if permutations else f"seed {self.seed}")
-            show.facts((test.name, f"{_statistic(test, self.length, self.kind)}.") for test in self.tests)
+            show.facts((test.name, f"{_statistic(test, self.length)}.") for test in self.tests)
 
 
 def _reason(test: PermutationTest) -> str:
     """Return why a test rejects."""
-    by_repeats = isinstance(test, ExtendibilityTest) and test.birthday and test.birthday.p_value < test.balance_p_value
-    return REASONS["birthday" if by_repeats else test.name]
+    if isinstance(test, ExtendibilityTest):
+        by_repeats = test.birthday and test.birthday.p_value < test.balance_p_value
+        return REASONS["birthday" if by_repeats else "extendible"]
+    largest = max(test.looks, key=lambda look: abs(look.deviations)).name
+    return REASONS[test.name].format(look=largest)
 
 
-def _statistic(test: PermutationTest, length: int, kind: str) -> str:
+def _statistic(test: PermutationTest, length: int) -> str:
     """Say what a test counted."""
     if not isinstance(test, ExtendibilityTest):
-        value = f"{test.statistic:.4g}" if np.isfinite(test.statistic) else "infinite"
-        return f"Statistic: {value}, {STATISTICS[test.name, kind == 'letters']}"
+        looks = ", ".join(f"{look.name} {look.deviations:+.2f}" for look in test.looks)
+        return f"In standard deviations of the reorderings: {looks}"
     if test.ceiling == 1:
         return "Half of the sequences, from which two groups of tokens are chosen, hold one token only"
     balance = (
@@ -163,7 +184,7 @@ def exchangeable(
 
     >>> from keyhole.latent import MarkovChain
     >>> exchangeable(MarkovChain(4, 0.6).sample(50, 12, 0).tokens, test="order").answer
-    'rejected: neighbouring tokens depend on each other, so the order matters.'
+    'rejected: tokens at lag 1 depend on each other, so the order matters.'
     """
     if test not in TESTS:
         raise ArgumentError(f"There is no test {test!r}; there are order, extendible and both.")
@@ -176,12 +197,11 @@ def exchangeable(
     rows, repeated = len(tokens), repeated_sequences(tokens)
     tokens = tokens[repeated.kept]
     names = [name for name, needed in TESTS[test].items() if len(tokens) >= needed]
-    # a test in either direction counts as two one-sided tests
-    sides = 2 * len(names) if "neighbours" in names else 0
+    judged = len(names) if "neighbours" in names else 0  # tests that share the level, if one of them reorders
     if permutations is None:
         reordering = sum(name != "extendible" for name in names)
-        permutations = _affordable(tokens, reordering, least_permutations(level, sides))
-    require_permutations(permutations, level, sides)
+        permutations = _affordable(tokens, reordering, least_permutations(level, judged))
+    require_permutations(permutations, level, judged)
     results: list[PermutationTest] = []
     for name, rng in zip(names, np.random.default_rng(seed).spawn(len(names)), strict=True):
         if name == "extendible":

@@ -7,6 +7,7 @@ from keyhole.latent.exchangeability.extendibility import least_eigenvalue as lea
 from keyhole.latent.exchangeability.order import neighbours_test as neighbours_test
 from keyhole.latent.exchangeability.order import places_test as places_test
 from keyhole.latent.exchangeability.order import require_sequences as require_sequences
+from keyhole.latent.exchangeability.permutations import Look as Look
 from keyhole.latent.exchangeability.permutations import PermutationTest as PermutationTest
 from keyhole.latent.exchangeability.permutations import least_permutations as least_permutations
 from keyhole.latent.exchangeability.permutations import require_permutations as require_permutations

@@ -107,6 +107,7 @@ def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
         statistic=float(balanced),
         p_value=p if birthday is None else min(1.0, 2 * min(p, birthday.p_value)),
         permutations=0,
+        least_p=_least_p(len(second), event.ceiling, birthday),
         direction=tuple(float(number) for number in direction),
         covariance=covariance_within(held_out),
         sequences=len(second),
@@ -116,6 +117,13 @@ def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
         balance_p_value=p,
         birthday=birthday,
     )
+
+
+def _least_p(sequences: int, ceiling: float, birthday: Birthday | None) -> float:
+    """Return p where every sequence divides evenly, or none repeats a letter."""
+    if birthday is None:
+        return ceiling**sequences
+    return min(1.0, 2 * min(ceiling, birthday.ceiling) ** sequences)
 
 
 def pair_matrix(counts: Int[Any, "N V"], length: int) -> Float[Any, "V V"]:

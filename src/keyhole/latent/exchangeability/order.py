@@ -1,8 +1,7 @@
-"""Permutation tests of the order of tokens, signed, and exact for every exchangeable law.
+"""Permutation tests of the order of tokens, exact for every exchangeable law.
 
-Two ways in which order can show: neighbours are more (or less) alike than other tokens of their sequence, or places
-have laws of their own. Statistics keep their sign: centring biases a product of neighbours downwards, so that its
-absolute value would shrink under weak positive dependence.
+Two ways in which order can show: tokens a few places apart are more (or less) alike than other tokens of their
+sequence, or places have laws of their own. Each test takes several looks, and judges the largest of them.
 """
 
 from collections.abc import Callable
@@ -14,8 +13,9 @@ from keyhole.arrays import Float, Int, Integer, Shaped
 from keyhole.errors import DataError
 from keyhole.latent.exchangeability.permutations import (
     BLOCK,
-    Direction,
+    Look,
     PermutationTest,
+    deviations,
     p_value,
     reorder_within,
 )
@@ -23,46 +23,54 @@ from keyhole.latent.models.base import Rng
 from keyhole.progress import Progress, Watch, ignore
 
 Data = Shaped[Any, "..."]  # (N, T), or (N, T, d) for vectors, which `require_sequences` checks
-NEIGHBOURS = "neighbours are as alike as any two tokens"
+NEIGHBOURS = "tokens a few places apart are as alike as any two"
 PLACES = "tokens have the same distribution at every place"
 LEVELS = 256  # that ranks of reals are cut into: the laws of places are compared at so many quantiles
+LAGS = 5  # distances at which tokens of a sequence are compared, at most
 MOST_AXES, OBLIQUE = 64, 4  # coordinates along which vectors are compared, and random directions besides
 Stack = Shaped[Any, "B N T *width"]
 
 
-def neighbours_test(
-    tokens: Data, *, permutations: int = 999, rng: Rng = 0, direction: Direction = "either", watch: Watch = ignore
-) -> PermutationTest:
-    """Test whether neighbouring tokens are more alike, or less, than tokens of one sequence are in any order.
+def neighbours_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: Watch = ignore) -> PermutationTest:
+    """Test whether tokens 1 to 5 places apart are more alike, or less, than tokens of one sequence are in any order.
 
-    For letters the statistic counts equal neighbours. For reals it sums products of neighbours, centred within their
-    sequence.
+    For letters a look counts equal tokens at one distance. For reals it sums their products, centred within their
+    sequence. Each is taken in standard deviations of the reorderings, and the statistic is the largest in size.
 
     >>> neighbours_test(np.array([[0, 0, 0, 1, 1, 1, 2, 2, 2]] * 4), permutations=99).p_value
-    0.02
+    0.01
     """
     require_sequences(tokens)
-    letters = np.issubdtype(tokens.dtype, np.integer)
-    statistic = _equal_neighbours if letters else _neighbour_products
-    tokens = numbered(tokens)[1] if letters else tokens
-    return _test("neighbours", NEIGHBOURS, tokens, statistic, direction, permutations, rng, watch)
+    whole = np.issubdtype(tokens.dtype, np.integer)
+    alike = _equal_tokens if whole else _products
+    tokens = numbered(tokens)[1] if whole else unit_scale(tokens)[0]
+    lags = range(1, min(LAGS, tokens.shape[1] - 1) + 1)
+
+    def looks(stack: Stack) -> Float[Any, "B looks"]:
+        return alike(stack, lags)
+
+    names = tuple(f"lag {lag}" for lag in lags)
+    return _test("neighbours", NEIGHBOURS, tokens, names, looks, permutations, np.random.default_rng(rng), watch)
 
 
 def places_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: Watch = ignore) -> PermutationTest:
-    """Test whether places have laws of their own; whole laws are compared, not their means alone.
+    """Test whether places have laws of their own: by whole laws, by a drift along the places, and by their spreads.
 
-    For letters the statistic counts pairs of sequences that agree at a place. For reals it is the mean over places t of
-    ∫(F_t − F)²/(F(1 − F)) dF, where F_t is the law of the tokens at t and F that of all of them: once for the tokens as
-    they are, once for what is left of them when the mean of their sequence is taken off, both added. For vectors it is
-    the mean of that over their coordinates and up to four random directions, or over 64 random ones if there are more
-    than 64 coordinates.
+    For letters the first look counts pairs of sequences that agree at a place, and the second is Σ D_a²/n_a, where D_a
+    sums t − t̄ over the n_a tokens that are the letter a. For reals the first is the mean over places t of
+    ∫(F_t − F)²/(F(1 − F)) dF, where F_t is the law of the tokens at t and F that of all of them; the second is the
+    square of Σ (t − t̄)·(mean rank at t); the third sums over t the squares by which the mean squared rank at t, less
+    the middle, differs from that of all. Each is taken once for the tokens as they are, once for what is left of them
+    when the mean of their sequence is taken off, both added. For vectors it is the mean of that over their coordinates
+    and up to four random directions, or over 64 random ones if there are more than 64 coordinates. Cube roots of the
+    looks, in standard deviations of the reorderings, are compared, and the statistic is the largest.
 
     Statement  P(p ≤ α) ≤ α for every exchangeable law. As sequences become many, the test of letters or reals rejects
                whatever difference of the laws of places; reals are seen to 1 in 256 of their rank.
     Proof      What is reordered is a function of a token and of its sequence without the order, so that the data and
                its reorderings are exchangeable (`p_value`). Reordered, F_t nears F at every place; as it was, F_t
-               nears the law of the place.
-    Source     Standard (the statistic of Anderson and Darling for several samples).
+               nears the law of the place, and the first look leaves what reorderings give it.
+    Source     Standard (the statistics of Anderson and Darling, of Mood, and of trend).
 
     >>> first_is_zero = np.concatenate([np.zeros((30, 1), dtype=int), 1 + np.arange(120).reshape(30, 4) % 3], axis=1)
     >>> places_test(first_is_zero, permutations=99).p_value
@@ -72,13 +80,19 @@ def places_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: W
     if len(tokens) < 2:
         raise DataError("One sequence cannot show whether places differ; give at least two.")
     stream = np.random.default_rng(rng)
+    names: tuple[str, ...] = ("laws of places", "drift along places")
     if np.issubdtype(tokens.dtype, np.integer):
         letters, coded = numbered(tokens)
-        statistic = _place_agreements(letters)
+        looks = _place_agreements(letters)
     else:
         coded = rank_levels(tokens, stream)
-        statistic = _place_distances(int(coded.max()) + 1)
-    return _test("places", PLACES, coded, statistic, "large", permutations, stream, watch)
+        looks = _place_distances(int(coded.max()) + 1)
+        names = (*names, "spread by place")
+
+    def roots(stack: Stack) -> Float[Any, "B looks"]:
+        return np.cbrt(looks(stack))  # near normal, so that their tails compare (Wilson and Hilferty)
+
+    return _test("places", PLACES, coded, names, roots, permutations, stream, watch)
 
 
 def numbered(tokens: Integer[Any, "N T"]) -> tuple[int, Integer[Any, "N T"]]:
@@ -143,23 +157,28 @@ def _test(
     name: str,
     null: str,
     tokens: Data,
-    statistic: Callable[[Stack], Float[Any, "B"]],
-    direction: Direction,
+    names: tuple[str, ...],
+    looks: Callable[[Stack], Float[Any, "B looks"]],
     permutations: int,
-    rng: Rng,
+    rng: np.random.Generator,
     watch: Watch,
 ) -> PermutationTest:
-    stream = np.random.default_rng(rng)
-    tokens, scale = unit_scale(tokens) if np.issubdtype(tokens.dtype, np.floating) else (tokens, 1.0)
-    observed = float(statistic(tokens[None])[0])
-    parts, done = [], 0
-    for block in reorder_within(tokens, permutations, stream):
-        parts.append(statistic(block))
+    parts, done = [looks(tokens[None])], 0
+    for block in reorder_within(tokens, permutations, rng):
+        parts.append(looks(block))
         done += len(block)
         watch(Progress(done, permutations, f"reordering ({name})"))
-    reordered = np.concatenate(parts) if parts else np.zeros(0)
-    p = p_value(observed, reordered, direction)
-    return PermutationTest(name, null, observed * scale * scale, p, permutations)  # products: of the data's own units
+    off = deviations(np.concatenate(parts))
+    largest = (np.abs(off) if name == "neighbours" else off).max(axis=1)
+    return PermutationTest(
+        name,
+        null,
+        statistic=float(largest[0]),
+        p_value=p_value(float(largest[0]), largest[1:]),
+        permutations=permutations,
+        least_p=p_value(float(largest.max()), np.delete(largest, largest.argmax())),
+        looks=tuple(Look(look, float(number)) for look, number in zip(names, off[0], strict=True)),
+    )
 
 
 def _directions(spread: Float[Any, "d"], rng: np.random.Generator) -> Float[Any, "d columns"]:
@@ -170,28 +189,35 @@ def _directions(spread: Float[Any, "d"], rng: np.random.Generator) -> Float[Any,
     return columns / np.where(spread > 0, spread, 1.0)[:, None]
 
 
-def _equal_neighbours(stack: Stack) -> Float[Any, "B"]:
-    return (stack[:, :, 1:] == stack[:, :, :-1]).sum(axis=(1, 2)).astype(float)
+def _equal_tokens(stack: Stack, lags: range) -> Float[Any, "B looks"]:
+    return np.stack([(stack[:, :, lag:] == stack[:, :, :-lag]).sum(axis=(1, 2)) for lag in lags], axis=1).astype(float)
 
 
-def _neighbour_products(stack: Stack) -> Float[Any, "B"]:
+def _products(stack: Stack, lags: range) -> Float[Any, "B looks"]:
     centred = stack - stack.mean(axis=2, keepdims=True)
-    return (centred[:, :, 1:] * centred[:, :, :-1]).reshape(len(stack), -1).sum(axis=1)
+    products = (centred[:, :, lag:] * centred[:, :, :-lag] for lag in lags)
+    return np.stack([product.reshape(len(stack), -1).sum(axis=1) for product in products], axis=1)
 
 
-def _place_distances(levels: int) -> Callable[[Stack], Float[Any, "B"]]:
-    def distances(stack: Stack) -> Float[Any, "B"]:
-        """The mean over places and levels of (F_t − F)²/(F(1 − F)), both codings of the tokens added."""
+def _place_distances(levels: int) -> Callable[[Stack], Float[Any, "B looks"]]:
+    def distances(stack: Stack) -> Float[Any, "B looks"]:
+        """Laws, drift and spread of places, both codings of the tokens added."""
         _, _, places, columns = stack.shape
         pooled = _laws(stack[:1], levels)[0].mean(axis=0)  # F, the same in every order
         inside = (pooled > 0) & (pooled < 1 - 1e-12)
         weights = np.where(inside, 1 / np.where(inside, pooled * (1 - pooled), 1.0), 0.0) / (levels * columns / 2)
+        steps = np.arange(places) - (places - 1) / 2
+        squared = 2.0 * np.arange(levels) + 2 - levels  # (l + 1 − c)² − (l − c)² about the middle c of the levels
+
+        def measured(part: Stack) -> Float[Any, "B looks"]:
+            off = _laws(part, levels) - pooled
+            drift = np.einsum("t,btcl->bc", steps, off) / levels
+            spread = off @ squared / levels**2
+            laws = (off**2 * weights).sum(axis=(1, 2, 3)) / places
+            return np.stack([laws, (drift**2).sum(axis=1), (spread**2).sum(axis=(1, 2))], axis=1)
+
         step = max(1, BLOCK // (places * columns * levels))
-        parts = np.split(stack, range(step, len(stack), step))
-        return (
-            np.concatenate([((_laws(part, levels) - pooled) ** 2 * weights).sum(axis=(1, 2, 3)) for part in parts])
-            / places
-        )
+        return np.concatenate([measured(part) for part in np.split(stack, range(step, len(stack), step))])
 
     return distances
 
@@ -204,14 +230,19 @@ def _laws(stack: Stack, levels: int) -> Float[Any, "B T columns levels"]:
     return counts.reshape(count, *shape, levels).cumsum(axis=-1) / sequences
 
 
-def _place_agreements(letters: int) -> Callable[[Stack], Float[Any, "B"]]:
-    def agreements(stack: Stack) -> Float[Any, "B"]:
-        """Σ over places and letters of the squared counts, one reordering at a time."""
-        offsets = np.arange(stack.shape[2]) * letters
+def _place_agreements(letters: int) -> Callable[[Stack], Float[Any, "B looks"]]:
+    def agreements(stack: Stack) -> Float[Any, "B looks"]:
+        """Σ of the squared counts over places and letters, and Σ D²/n over letters; one reordering at a time."""
+        sequences, places = stack.shape[1:]
+        offsets = np.arange(places) * letters
+        steps = np.tile(np.arange(places) - (places - 1) / 2, sequences)
+        shares = 1.0 / np.bincount(stack[0].ravel(), minlength=letters)
         # a table of places × letters is quick, but may be far larger than the data: then sort
-        small = len(offsets) * letters <= BLOCK
+        small = places * letters <= BLOCK
         cells = ((data + offsets).ravel() for data in stack)
         counts = (np.bincount(one) if small else np.unique(one, return_counts=True)[1] for one in cells)
-        return np.array([(count**2.0).sum() for count in counts])
+        agreeing = [(count**2.0).sum() for count in counts]
+        drifts = [(np.bincount(data.ravel(), steps, letters) ** 2 * shares).sum() for data in stack]
+        return np.array([agreeing, drifts]).T
 
     return agreements

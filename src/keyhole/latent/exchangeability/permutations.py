@@ -2,17 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from keyhole.arrays import Float, Shaped
 from keyhole.errors import AssumptionError, DataError
 
-Direction: TypeAlias = Literal["large", "small", "either"]
-
 BLOCK = 1 << 21  # tokens of reordered data held at once
 TIES = 1e-9  # equal statistics summed in other orders differ by 1e-12 of their size at most
+
+
+@dataclass(frozen=True)
+class Look:
+    """One of the statistics that a test compares."""
+
+    name: str
+    deviations: float  # from the mean of the reorderings and the data, in standard deviations
 
 
 @dataclass(frozen=True)
@@ -25,34 +31,45 @@ class PermutationTest:
     p_value: float
     permutations: int  # 0 where the law of the statistic is known without
     rejects: bool = field(default=False, kw_only=True)  # at the level that its caller gives it
+    least_p: float = field(
+        default=0.0, kw_only=True
+    )  # that any reordering looked at would have; above the level the test cannot reject
+    looks: tuple[Look, ...] = field(default=(), kw_only=True)  # of which the statistic is the largest deviation
 
 
-def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -> float:
-    """(1 + how many reorderings are at least as extreme)/(B + 1).
+def deviations(looks: Float[Any, "B looks"]) -> Float[Any, "B looks"]:
+    """Return the looks in standard deviations of all rows, the data's among them; 0 for a look that does not vary.
 
-    Statement  Under the null hypothesis P(p ≤ α) ≤ α for every α and B; ties count against rejection. In either
-               direction the smaller of the two is doubled. The smallest possible p is 1/(B + 1), or twice that.
+    The rows are exchangeable under the null, and each is treated alike: so are their deviations, and the largest.
+    """
+    if not bool(np.all(np.isfinite(looks))):  # a NaN compares as neither extreme nor not, and would look surprising
+        raise DataError("A statistic of the data or of a reordering is not finite; rescale the data.")
+    spread = looks.std(axis=0)
+    varies = spread > TIES * np.abs(looks).max(axis=0)
+    return np.where(varies, (looks - looks.mean(axis=0)) / np.where(varies, spread, 1.0), 0.0)
+
+
+def p_value(observed: float, reordered: Float[Any, "B"]) -> float:
+    """(1 + how many reorderings have as large a statistic)/(B + 1).
+
+    Statement  Under the null hypothesis P(p ≤ α) ≤ α for every α and B; ties count against rejection. The smallest
+               possible p is 1/(B + 1).
     Proof      The data and its B reorderings are exchangeable under the null, so the rank of the data among them
-               is uniform, or larger where there are ties; two one-sided tests at α/2 reject at most α.
+               is uniform, or larger where there are ties.
     Source     Standard.
 
-    >>> p_value(3.0, np.array([1.0, 2.0, 3.0, 0.0]), "large"), p_value(3.0, np.zeros(4), "either")
-    (0.4, 0.4)
+    >>> p_value(3.0, np.array([1.0, 2.0, 3.0, 0.0]))
+    0.4
     """
-    every = np.append(reordered, observed)
-    if not bool(np.all(np.isfinite(every))):  # a NaN compares as neither extreme nor not, and would look surprising
-        raise DataError("A statistic of the data or of a reordering is not finite; rescale the data.")
-    scale = TIES * float(np.abs(every).max())
-    above = (1 + int((reordered >= observed - scale).sum())) / (len(reordered) + 1)
-    below = (1 + int((reordered <= observed + scale).sum())) / (len(reordered) + 1)
-    return {"large": above, "small": below, "either": min(1.0, 2 * min(above, below))}[direction]
+    scale = TIES * max(abs(observed), float(np.abs(reordered).max(initial=0.0)))
+    return (1 + int((reordered >= observed - scale).sum())) / (len(reordered) + 1)
 
 
 def least_permutations(level: float, tests: int) -> int:
-    """The fewest permutations with which so many one-sided tests, the level shared by them, can ever reject.
+    """The fewest permutations with which so many tests, the level shared by them, can ever reject.
 
-    >>> least_permutations(0.05, 6)
-    119
+    >>> least_permutations(0.05, 3)
+    59
     """
     if not 0 < level < 1:
         raise AssumptionError(f"A level is a probability between 0 and 1; got {level}.")
@@ -64,7 +81,7 @@ def require_permutations(permutations: int, level: float, tests: int) -> None:
     needed = least_permutations(level, tests)
     if permutations < needed:
         raise AssumptionError(
-            f"{permutations} permutations can never reject at level {level:g} shared by {tests} one-sided tests; "
+            f"{permutations} permutations can never reject at level {level:g} shared by {tests} tests; "
             f"ask for at least {needed}."
         )
 

@@ -146,8 +146,8 @@ Test = Callable[[np.ndarray, np.random.Generator], float]
 
 
 def order(tokens: np.ndarray, rng: np.random.Generator) -> float:
-    """The signed test of neighbours, towards likeness."""
-    return neighbours_test(tokens, permutations=99, rng=rng, direction="large").p_value
+    """The test of likeness at lags 1 to 5."""
+    return neighbours_test(tokens, permutations=99, rng=rng).p_value
 
 
 def places(tokens: np.ndarray, rng: np.random.Generator) -> float:
