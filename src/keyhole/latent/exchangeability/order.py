@@ -26,6 +26,7 @@ Data = Shaped[Any, "..."]  # (N, T), or (N, T, d) for vectors, which `require_se
 NEIGHBOURS = "tokens a few places apart are as alike as any two"
 PLACES = "tokens have the same distribution at every place"
 LEVELS = 256  # that ranks of reals are cut into: the laws of places are compared at so many quantiles
+FADING = 0.3  # dependence fades: a lag counts as the one before does if it is so many standard deviations further off
 LAGS = 5  # distances at which tokens of a sequence are compared, at most
 MOST_AXES, OBLIQUE = 64, 4  # coordinates along which vectors are compared, and random directions besides
 Stack = Shaped[Any, "B N T *width"]
@@ -35,7 +36,8 @@ def neighbours_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watc
     """Test whether tokens 1 to 5 places apart are more alike, or less, than tokens of one sequence are in any order.
 
     For letters a look counts equal tokens at one distance. For reals it sums their products, centred within their
-    sequence. Each is taken in standard deviations of the reorderings, and the statistic is the largest in size.
+    sequence. Each is taken in standard deviations of the reorderings, in size, less 0.3 for each place further
+    apart; the statistic is the largest.
 
     >>> neighbours_test(np.array([[0, 0, 0, 1, 1, 1, 2, 2, 2]] * 4), permutations=99).p_value
     0.01
@@ -169,7 +171,7 @@ def _test(
         done += len(block)
         watch(Progress(done, permutations, f"reordering ({name})"))
     off = deviations(np.concatenate(parts))
-    largest = (np.abs(off) if name == "neighbours" else off).max(axis=1)
+    largest = (np.abs(off) - FADING * np.arange(off.shape[1]) if name == "neighbours" else off).max(axis=1)
     return PermutationTest(
         name,
         null,
