@@ -10,12 +10,14 @@ from keyhole.boolean import SparseFunction, read_function
 from keyhole.bounds.covers import scalar_model_cover
 from keyhole.compiler import Charge, cheapest, choose, compiled, path_inf, product_law
 from keyhole.compiler.constructions import Construction
-from keyhole.compiler.export import attention_figure, save_model
+from keyhole.compiler.export import attention_figure, head_record, save_model
 from keyhole.decimals import at_least, at_most, margin
 from keyhole.errors import ArgumentError, require_whole
 from keyhole.figure import Figure
+from keyhole.files.atomic import write_file
 from keyhole.norm_profile import NormProfile
 from keyhole.show.answer import Show, shorten
+from keyhole.show.page import head_page
 
 COVER_SAMPLES = 1e6  # the capacity of covers holds log m; its least mass hardly moves with m
 
@@ -77,9 +79,20 @@ class Compiled(compiled.Compiled, Result):
         """Draw the attention of [CLS]."""
         return attention_figure(self.plan)
 
+    def page(self) -> str:
+        """Return one page of HTML that needs no server: the head, its proof, an input to flip and weights to edit."""
+        claim, weights = head_record(self.plan, self.proof)
+        lead = (
+            f"{_count(self.heads, 'attention head')} and {_count(self.width, 'unit')} that compute this function of "
+            f"{self.context} bits by construction {self.construction}. Nothing was trained."
+        )
+        return head_page(shorten(self.function), lead, claim, weights)
+
     def save(self, path: str | Path) -> Path:
-        """Write the weights as .safetensors or .py (a torch module); or the answer, or the figure, by the ending."""
+        """Write weights as .safetensors, .py (for torch) or .html (a page that proves them); the answer as ever."""
         path = Path(path)
+        if path.suffix.lower() == ".html":
+            return write_file(path, self.page().encode())
         return save_model(self, path) if path.suffix.lower() in self.endings else super().save(path)
 
 

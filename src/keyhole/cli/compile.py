@@ -20,6 +20,8 @@ Examples:
   keyhole compile and:9 --context 1000 --construction veto --output bits
 
   keyhole compile "x3 ^ x9" --context 64 --out parity.py
+
+  keyhole compile "x3 & x17" --context 64 --out head.html
 """
 
 
@@ -53,8 +55,8 @@ def compile_command(
     Nothing is trained and nothing sampled: the certificate is a proof, with outward rounding, about the written
     numbers. `keyhole check` repeats it from the file.
 
-    --out writes the weights (.safetensors, or .py: a torch module), the answer (.json, .txt) or a picture of the
-    attention (.svg, .png, .html).
+    --out writes the weights (.safetensors, or .py: a torch module), a page that proves them (.html), the answer
+    (.json, .txt) or a picture of the attention (.svg, .png).
     """
     from keyhole.api.compile import Compiled
     from keyhole.api.compile import compile as compile_function

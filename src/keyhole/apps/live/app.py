@@ -33,7 +33,11 @@ from keyhole.files.record import to_json
 
 REFUSALS = {400: "The request could not be read, or is too long.", 404: "There is nothing at this address."}
 NAMED = {screen.name: screen for screen in SCREENS}
-STATIC = {entry.name: entry for entry in files("keyhole.apps.live").joinpath("static").iterdir()}
+STATIC = {
+    entry.name: entry
+    for folder in ("keyhole.show", "keyhole.apps.live")
+    for entry in files(folder).joinpath("static").iterdir()
+}
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 PAGES = Environment(
     loader=PackageLoader("keyhole.apps.live"),

@@ -1,9 +1,8 @@
 // Create a variable: the formula is asked as it is typed; bits are flipped by clicking them.
 
-import { ask, atLeast, attempt, el, facts, fill, logarithmic, refuse, remember, remembered, shown, soon, svg } from "./lab.js";
-import { bars, place } from "./draw.js";
+import { ask, atLeast, attempt, el, facts, fill, logarithmic, refuse, remember, remembered, shown, soon } from "./lab.js";
+import { bars, gauge, place, strips } from "./draw.js";
 
-const ALL = 64; // up to so many positions each has a cell; beyond, the others share one
 const form = document.getElementById("question");
 const formula = form.elements.namedItem("formula");
 const context = logarithmic(form.elements.namedItem("context"));
@@ -35,36 +34,8 @@ async function update() {
 async function respond() {
   remember(words());
   const answer = await ask("variable", "response", words());
-  strip(answer);
-  gauge(answer);
-}
-
-function strip(answer) {
-  const relevant = new Set(answer.relevant);
-  const every = answer.context <= ALL;
-  const places = every ? [...Array(answer.context).keys()] : answer.relevant;
-  const most = Math.max(...answer.attention.flat(), ...answer.cls_attention);
-  const heads = answer.attention.map((shares, h) => {
-    const cells = places.map((place) => cell(`x${place}`, shares[place], most, ones.has(place), relevant.has(place), () => flip(place)));
-    if (!every) {
-      const rest = shares.reduce((sum, share, place) => sum + (relevant.has(place) ? 0 : share), 0);
-      cells.push(cell(`${answer.context - relevant.size} others`, rest, Math.max(most, rest), null, false, null));
-    }
-    cells.push(cell("[CLS]", answer.cls_attention[h], most, null, false, null));
-    const title = answer.attention.length > 1 ? el("p", { class: "soft" }, `Head ${h + 1}`) : null;
-    return el("div", { class: "head" }, title, el("div", { class: "strip" }, cells));
-  });
-  fill("strip", heads);
-}
-
-function cell(name, share, most, bit, relevant, action) {
-  const fillBar = el("span", { class: "share" });
-  fillBar.style.height = `${Math.round(64 * share / most)}px`;
-  const inner = [el("span", { class: "column", "aria-hidden": "true" }, fillBar), el("span", { class: bit === null ? "bit none" : "bit" }, bit === null ? "\u00a0" : bit ? "1" : "0"), el("span", { class: "name" }, name)];
-  const label = `${name}${bit === null ? "" : `, bit ${Number(bit)}`}: ${(100 * share).toPrecision(3)} % of the attention`;
-  return action
-    ? el("button", { type: "button", class: `cell${relevant ? " relevant" : ""}`, "aria-pressed": String(Boolean(bit)), "aria-label": label, title: label, onclick: action }, inner)
-    : el("span", { class: "cell wide", title: label }, inner);
+  fill("strip", strips(answer, ones, flip));
+  show(answer);
 }
 
 async function flip(place) {
@@ -73,22 +44,9 @@ async function flip(place) {
   [...document.querySelectorAll("button.cell")].find((button) => button.textContent.endsWith(`x${place}`))?.focus();
 }
 
-function gauge(answer) {
-  place("gauge", (width) => line(answer, width));
+function show(answer) {
+  place("gauge", (width) => gauge(answer, width));
   document.getElementById("says").textContent = `The layer says ${Number(answer.answer)}; the function is ${Number(answer.truth)}.`;
-}
-
-function line(answer, width) {
-  const middle = width / 2;
-  const far = Math.max(1.5, Math.abs(answer.output - answer.threshold) * 1.15);
-  const at = (value) => middle + (middle - 30) * (value - answer.threshold) / far;
-  return svg("svg", { viewBox: `0 0 ${width} 66`, width, height: 66, role: "img", "aria-label": `Output ${shown(answer.output)}, threshold ${shown(answer.threshold)}` },
-    svg("line", { class: "axis", x1: 10, x2: width - 10, y1: 34, y2: 34 }),
-    svg("line", { class: "axis", x1: middle, x2: middle, y1: 20, y2: 48 }),
-    svg("text", { class: "soft", x: middle, y: 62, "text-anchor": "middle" }, `threshold ${shown(answer.threshold)}`),
-    svg("text", { class: "soft", x: 10, y: 62 }, "says 0"), svg("text", { class: "soft", x: width - 10, y: 62, "text-anchor": "end" }, "says 1"),
-    svg("circle", { cx: at(answer.output), cy: 34, r: 7, class: answer.answer === answer.truth ? "right" : "wrong" }),
-    svg("text", { x: at(answer.output), y: 16, "text-anchor": "middle" }, `output ${shown(answer.output)}`));
 }
 
 function describe(description, floor) {

@@ -1,10 +1,11 @@
 // Figures drawn from the records that the library makes: lines and points with bands, on linear or logarithmic axes.
 
-import { el, shown, svg } from "./lab.js";
+import { el, shown, svg } from "./elements.js";
 
 const SERIES = 8; // colours; the style sheet has them, for light and dark pages
 const HEIGHT = 300, RIGHT = 16, TOP = 12, BOTTOM = 46, LETTER = 7;
 const WIDEST = 1100;
+const CELLS = 64; // up to so many positions each has a cell; beyond, the others share one
 
 /** Draw into an element at the width it has, and again when that changes. */
 const drawn = new Map();
@@ -135,4 +136,45 @@ export function heat(lines, width, { marked = [], most, label }) {
       drawing.append(svg("rect", { class: "dot c0", x: place * step, y: 14 + i * height, width: Math.max(step, 1), height, "fill-opacity": Math.min(1, value / most).toFixed(3) }));
   }));
   return drawing;
+}
+
+/** The attention of [CLS] as a strip of cells, one for each position, for every head; a click flips the bit of a cell. */
+export function strips(answer, ones, flip) {
+  const relevant = new Set(answer.relevant), every = answer.context <= CELLS;
+  const places = every ? [...Array(answer.context).keys()] : answer.relevant;
+  const most = Math.max(...answer.attention.flat(), ...answer.cls_attention);
+  return answer.attention.map((shares, h) => {
+    const cells = places.map((place) => cell(`x${place}`, shares[place], most, ones.has(place), relevant.has(place), () => flip(place)));
+    if (!every) {
+      const rest = shares.reduce((sum, share, place) => sum + (relevant.has(place) ? 0 : share), 0);
+      cells.push(cell(`${answer.context - relevant.size} others`, rest, Math.max(most, rest), null, false, null));
+    }
+    cells.push(cell("[CLS]", answer.cls_attention[h], most, null, false, null));
+    const title = answer.attention.length > 1 ? el("p", { class: "soft" }, `Head ${h + 1}`) : null;
+    return el("div", { class: "head" }, title, el("div", { class: "strip" }, cells));
+  });
+}
+
+function cell(name, share, most, bit, relevant, action) {
+  const fillBar = el("span", { class: "share" });
+  fillBar.style.height = `${Math.round(64 * share / most)}px`;
+  const inner = [el("span", { class: "column", "aria-hidden": "true" }, fillBar), el("span", { class: bit === null ? "bit none" : "bit" }, bit === null ? "\u00a0" : bit ? "1" : "0"), el("span", { class: "name" }, name)];
+  const label = `${name}${bit === null ? "" : `, bit ${Number(bit)}`}: ${(100 * share).toPrecision(3)} % of the attention`;
+  return action
+    ? el("button", { type: "button", class: `cell${relevant ? " relevant" : ""}`, "aria-pressed": String(Boolean(bit)), "aria-label": label, title: label, onclick: action }, inner)
+    : el("span", { class: "cell wide", title: label }, inner);
+}
+
+/** An output as a point on a line, with the threshold between the two answers in the middle. */
+export function gauge(answer, width) {
+  const middle = width / 2;
+  const far = Math.max(1.5, Math.abs(answer.output - answer.threshold) * 1.15);
+  const at = (value) => middle + (middle - 30) * (value - answer.threshold) / far;
+  return svg("svg", { viewBox: `0 0 ${width} 66`, width, height: 66, role: "img", "aria-label": `Output ${shown(answer.output)}, threshold ${shown(answer.threshold)}` },
+    svg("line", { class: "axis", x1: 10, x2: width - 10, y1: 34, y2: 34 }),
+    svg("line", { class: "axis", x1: middle, x2: middle, y1: 20, y2: 48 }),
+    svg("text", { class: "soft", x: middle, y: 62, "text-anchor": "middle" }, `threshold ${shown(answer.threshold)}`),
+    svg("text", { class: "soft", x: 10, y: 62 }, "says 0"), svg("text", { class: "soft", x: width - 10, y: 62, "text-anchor": "end" }, "says 1"),
+    svg("circle", { cx: at(answer.output), cy: 34, r: 7, class: answer.answer === answer.truth ? "right" : "wrong" }),
+    svg("text", { x: at(answer.output), y: 16, "text-anchor": "middle" }, `output ${shown(answer.output)}`));
 }
