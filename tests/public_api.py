@@ -32,6 +32,7 @@ def use_functions_of_models(folder: Path) -> None:
     facts = keyhole.describe("x3 & ~x5", context=16)
     assert_type(facts, keyhole.Description)
     degree: int = facts.degree
+    assert_type(keyhole.explain("margin"), keyhole.Explanation)
     model = keyhole.compile("x3 & ~x5", 16)
     assert_type(model, keyhole.Compiled)
     margin: float = model.proof.margin

@@ -25,7 +25,7 @@ LAYERS = [  # a package imports only from layers below its own; packages of one 
     {"attention", "boolean", "languages"},
     {"rigorous"},
     {"files"},
-    {"arrays", "figure", "decimals", "estimate", "norm_profile", "papers", "progress", "verdicts"},
+    {"arrays", "figure", "decimals", "estimate", "glossary", "norm_profile", "papers", "progress", "verdicts"},
     {"errors", "on_demand"},
     {"__init__"},
 ]

@@ -11,6 +11,7 @@ from keyhole import errors as errors
 from keyhole import estimate as estimate
 from keyhole import figure as figure
 from keyhole import files as files
+from keyhole import glossary as glossary
 from keyhole import languages as languages
 from keyhole import latent as latent
 from keyhole import norm_profile as norm_profile
@@ -37,6 +38,8 @@ from keyhole.api.describe import describe as describe
 from keyhole.api.describe import describe_file as describe_file
 from keyhole.api.exchangeable import Exchangeability as Exchangeability
 from keyhole.api.exchangeable import exchangeable as exchangeable
+from keyhole.api.explain import Explanation as Explanation
+from keyhole.api.explain import explain as explain
 from keyhole.api.fit import Fit as Fit
 from keyhole.api.fit import fit as fit
 from keyhole.api.infer import Inference as Inference

@@ -9,7 +9,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from keyhole.boolean import read_function
+from keyhole.cli import arguments
 from keyhole.cli.app import app
+from keyhole.compiler import choose
+from keyhole.latent.models.registry import model_names
+from keyhole.training.learners import learner_named
 
 COMMANDS = sorted(typer.main.get_command(app).commands)
 
@@ -43,10 +48,26 @@ def test_examples_are_answered(command, tmp_path, monkeypatch):
 
 
 def test_every_command_has_a_short_line():
-    """The list of commands says what each is for, uncut."""
-    shown = CliRunner().invoke(app, ["--help"]).stdout
-    assert "..." not in shown.split("Commands:")[1]
-    assert sorted(re.findall(r"^  ([a-z]+)  ", shown.split("Commands:")[1], re.MULTILINE)) == COMMANDS
+    """The help is one screen, and its panels list what each command is for, uncut, with examples that exist."""
+    lines = CliRunner().invoke(app, ["--help"]).stdout.splitlines()
+    assert len(lines) <= 40
+    listed = [line for line in lines if re.match(r"  [a-z]+  ", line)]
+    assert sorted(line.split()[0] for line in listed) == COMMANDS
+    assert all(len(line) <= 80 and line.endswith((".", "?")) for line in listed)
+    examples = [shlex.split(line.partition("  keyhole ")[2])[0] for line in lines if "  keyhole " in line]
+    assert len(examples) == 5
+    assert set(examples) <= set(COMMANDS)
+
+
+def test_words_that_the_shell_completes_are_ones():
+    """Every learner, function, construction and latent model that is offered can be made."""
+    for name in arguments.complete_learners(""):
+        assert name in ("started:compiled", "started:random") or learner_named(name)
+    assert arguments.complete_learners("gf2,sklearn:tr") == ["gf2,sklearn:tree"]
+    assert all(read_function(name) for name in arguments.complete_functions(""))
+    assert all(choose(read_function("and:2"), 8, name) for name in arguments.complete_constructions(""))
+    assert sorted(arguments.complete_models("")) == sorted(model_names())
+    assert "margin" in arguments.complete_terms("mar")
 
 
 @pytest.mark.slow

@@ -44,10 +44,20 @@ def test_every_run_is_listed_or_those_that_are_named(store):
     """A line per run within 80 columns; task, learner and context leave what they name."""
     lines = ask("list", "--store", store).stdout.splitlines()
     assert all(len(line) <= 80 for line in lines)
-    assert lines[1].split()[1:6] == ["and:2", "coin", "6", "30", "0"]
+    assert lines[-4].split()[1:6] == ["and:2", "coin", "6", "30", "0"]
     filters = {(): 4, ("--task", "and:2"): 2, ("--context", "100", "--task", "and:2"): 1, ("--learner", "other"): 0}
     for words, count in filters.items():
         assert len(json.loads(ask("list", "--store", store, *words, "--json").stdout)["runs"]) == count
+
+
+def test_the_newest_run_comes_first_and_is_called_last(store):
+    """The list, which `runs` alone also gives, begins with the run that was added last, whatever its task."""
+    newest = RunSpec(SparseTask("and:2"), Coin(), 6, 31, 0)
+    with Store(store) as kept:
+        kept.add([(newest, run(newest))])
+    for words in (("list",), ()):
+        assert ask(*words, "--store", store).stdout.splitlines()[1].split()[0] == newest.identity[:10]
+    assert json.loads(ask("show", "last", "--store", store, "--json").stdout)["identity"] == newest.identity
 
 
 def test_show(store):

@@ -31,15 +31,18 @@ class Runs(Result):
 
     runs: tuple[RunSummary, ...]
     store: Path = hidden()  # the folder they lie in
+    newest: tuple[RunSummary, ...] = hidden()  # the same, the one that was finished last first
 
     def lines(self, show: Show) -> None:
-        """Set a row per run, of many the last ones."""
-        shown = self.runs if show.verbose else self.runs[-LISTED:]
-        if shown:
-            show.table(HEADS, [_row(run) for run in shown])
+        """Set a row per run, the newest first; of many, the newest."""
+        rows = self.newest if show.verbose else self.newest[:LISTED]
+        if rows:
+            show.table(HEADS, [_row(run) for run in rows])
         minutes = sum(run.seconds for run in self.runs) / 60
-        left = f", of which the last {LISTED} are listed" if len(shown) < len(self.runs) else ""
-        show.line(f"{counted(len(self.runs), 'run')} in {self.store.absolute()}{left}; {minutes:.1f} minutes of work")
+        left = f"; the newest {LISTED} are listed, -v: all" if len(rows) < len(self.runs) else ""
+        show.line(f"{counted(len(self.runs), 'run')} in {self.store.absolute()}, {minutes:.1f} minutes of work{left}")
+        if rows:
+            show.line(f"next: keyhole runs show {rows[0].identity[:10]}    (last: the newest)")
 
     def table(self) -> list[dict[str, Any]]:
         """A row per run with every setting of task and learner as a column: `pandas.DataFrame(runs.table())`."""
@@ -107,11 +110,12 @@ def runs(*, task: str = "", learner: str = "", contexts: Sequence[int] = (), sto
     """List the finished runs of a store; filters leave what they name."""
     folder = home(store)
     with Store(folder, create=False) as kept:
-        return Runs(tuple(kept.rows(task=task, learner=learner, contexts=contexts)), folder)
+        rows, age = kept.rows(task=task, learner=learner, contexts=contexts), kept.by_age()
+    return Runs(tuple(rows), folder, tuple(sorted(rows, key=lambda row: age[row.identity])))
 
 
 def show_run(name: str, *, store: str | Path | None = None) -> RunInFull:
-    """Return one run in full, by its identity or a beginning of it."""
+    """Return one run in full, by its identity or a beginning of it; "last" is the newest."""
     with Store(home(store), create=False) as kept:
         run = kept.run(name)
         path = kept.weights_path(run.row.identity)

@@ -8,31 +8,42 @@ from functools import cache, wraps
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
 from keyhole import __version__
-from keyhole.cli.output import EXIT_CODES, INPUT, INTERRUPTED, Misuse, one_sentence, print_answer, require_streams
+from keyhole.cli.output import INPUT, INTERRUPTED, Misuse, one_sentence, print_answer, require_streams
 from keyhole.errors import ArgumentError, printable
 from keyhole.files.atomic import require_file_place, require_folder_place
 
 COMMANDS = {  # each with its place, imported when it is typed, and with its line of help
     "describe": ("describe:describe_command", "Say what a function is, and how hard to learn."),
     "compile": ("compile:compile_command", "Make exact weights for a function, with a proof."),
-    "norms": ("norms:norms_command", "Find least path norms of functions."),
     "check": ("check:check_command", "Check that a model file is what it claims."),
-    "prove": ("prove:prove_command", "Prove what a model computes, or a claim about it, on every input."),
     "bound": ("bound:bound_command", "Evaluate what norms guarantee after M samples."),
-    "learn": ("learn:learn_command", "Measure how many samples training takes as the context grows."),
-    "plan": ("learn:plan_command", "Carry out the sweeps of a plan, exactly as it spells them."),
+    "norms": ("norms:norms_command", "Find least path norms of functions."),
+    "learn": ("learn:learn_command", "Measure the samples that training takes as T grows."),
     "train": ("train:train_command", "Watch one training run."),
     "runs": ("runs:runs_app", "List, show or compare the finished runs."),
-    "exchangeable": ("exchangeable:exchangeable_command", "Test whether sequences could have a latent variable."),
+    "plan": ("learn:plan_command", "Carry out the sweeps of a plan."),
     "fit": ("fit:fit_command", "Find the sparse functions that fit a table."),
+    "prove": ("prove:prove_command", "Prove what a model computes, or a claim about it."),
     "infer": ("infer:infer_command", "Compare attention with the exact posterior."),
+    "exchangeable": ("exchangeable:exchangeable_command", "Test whether sequences could have a latent."),
+    "tour": ("tour:tour_command", "Show five answers in a minute."),
+    "explain": ("explain:explain_command", "Explain a word or a letter of an answer."),
 }
+PANELS = {  # by what a person wants: commands, and an example; what an entry point adds comes last
+    "A function": ("describe compile check bound norms", 'compile "x3 & x17" --context 512'),
+    "Data and training": ("learn train runs plan fit curve", "learn and:3 --context 25,50 --learner elimination"),
+    "A model": ("prove heads checkpoint score", "prove model.safetensors"),
+    "A hidden variable": ("infer exchangeable pretrain", "infer gaussian --size 8..64"),
+    "Two papers, and help": ("reproduce claims serve tour explain", "explain margin"),
+}
+DEFAULTS = {"runs": "list"}  # the command of a group that is meant where none is named
 
 
 class Commands(TyperGroup):
@@ -46,12 +57,23 @@ class Commands(TyperGroup):
         """Import a command."""
         return load_command(cmd_name) if cmd_name in self.commands else None
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """List the commands without importing those of the core."""
-        rows = [(name, line) for name, (_, line) in COMMANDS.items()]
-        rows += [(name, load_command(name).get_short_help_str(200)) for name in applications()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """List the commands by what a person wants, without importing those of the core; then the shared options."""
+        lines = {name: line for name, (_, line) in COMMANDS.items()}
+        lines |= {name: load_command(name).get_short_help_str(200) for name in applications()}
+        placed = [name for names, _ in PANELS.values() for name in names.split()]
+        others = [name for name in lines if name not in placed]
+        formatter.write(f"Usage: {ctx.command_path} COMMAND [OPTIONS]\n{self.help}\n\n")
+        for title, (names, example) in [*PANELS.items(), ("Added", (" ".join(others), ""))]:
+            rows = [(name, lines[name]) for name in names.split() if name in lines]
+            formatter.write(f"{title:<26}{example and f'keyhole {example}'}".rstrip() + "\n" if rows else "")
+            formatter.write("".join(f"  {name:<13} {line}\n" for name, line in rows))
+        formatter.write("\nAfter any command\n")
+        options: list[Any] = self.params[:5]
+        for option in options:
+            formatter.write(f"  {', '.join([*option.opts[1:], option.opts[0]]):<13} {option.help}\n")
+        formatter.write("keyhole COMMAND --help has more; --install-completion completes words in the shell.\n")
+        formatter.write("Exit codes: 0 answered, 1 the answer is no, 2 bad input; keyhole explain 'exit code'.\n")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Let the options that every command shares stand anywhere before `--`."""
@@ -67,6 +89,8 @@ class Commands(TyperGroup):
                 shared += [word, value]
             else:
                 (shared if word.partition("=")[0] in SHARED else others).append(word)
+        if others and others[0] in DEFAULTS and (len(others) == 1 or others[1] not in ("-h", "--help")):
+            others[1:1] = [] if others[1:] and others[1][0] != "-" else [DEFAULTS[others[0]]]
         return super().parse_args(ctx, [*shared, *others, *args[end:]])
 
     def make_context(self, *words: Any, **more: Any) -> Any:
@@ -90,6 +114,8 @@ class Commands(TyperGroup):
             with one_sentence():
                 return super().invoke(ctx)
         except Misuse as error:
+            if type(error).__name__ == "NoArgsIsHelpError":  # neither is a group of commands alone
+                raise
             raise _refused(error, ctx.invoked_subcommand) from error
 
 
@@ -141,7 +167,9 @@ def share(command: Any, name: str) -> Any:
         given |= {parameter: values[option] for parameter, option in takes.items()}
         answer = command(**given)
         if out is not None and "out" in takes:
-            typer.echo(f"wrote {answer.save(out)}", err=True)
+            written = answer.save(out)
+            checked = f"     next: keyhole check {quote(str(written))}" if name == "compile" else ""
+            typer.echo(f"wrote {written}{checked if written.suffix == '.safetensors' else ''}", err=True)
         return answer
 
     parameters = [one for one in signature.parameters.values() if one.name not in takes]
@@ -186,31 +214,17 @@ def show_version(wanted: bool) -> bool:
     return wanted
 
 
-@app.callback(epilog=f'Try: keyhole describe "x3 & ~x17 | maj(x1,x2,x5)"\n\n{EXIT_CODES}')
+@app.callback()
 def keyhole(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print all that the answer rests on.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the answer to a FILE; its ending is the format.")] = None,
+    store: Annotated[Path | None, typer.Option(help="Folder of runs; KEYHOLE_HOME or .keyhole if not given.")] = None,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and stop.", callback=show_version, is_eager=True)
     ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="After any command: print all that its answer rests on.")
-    ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="After any command: print its answer as one JSON object and nothing else.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="After a command: write its answer to a file; its --help lists what it writes.", metavar="FILE"
-        ),
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            help="After a command about runs: their folder; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"
-        ),
-    ] = None,
 ) -> None:
-    """What self-attention can represent, infer and learn, and how much data that takes."""
+    """What can self-attention compute, infer and learn, and from how much data?"""
 
 
 def main() -> None:

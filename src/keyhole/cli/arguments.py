@@ -1,8 +1,9 @@
 """Options that commands share, and how arguments are spelled: 1e6, 25,50,100 or 25..800, and paths."""
 
 import re
+from collections.abc import Callable
 
-from keyhole.errors import ArgumentError
+from keyhole.errors import ArgumentError, KeyholeError
 
 MOST = 10_000  # more is a typing error
 
@@ -92,3 +93,41 @@ def _doublings(first: int, last: int, text: str) -> list[int]:
         sizes.append(first)
         first *= 2
     return [*sizes, last]
+
+
+def _words(*fixed: str) -> Callable[[str], list[str]]:
+    """Return what completes the last of several words between commas."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{word}" for word in fixed if word.startswith(last)]
+
+    return complete
+
+
+complete_learners = _words(
+    "transformer", "transformer:parity", "transformer:paper", "transformer:bounded", "deep:2", "elimination",
+    "elimination:signed", "gf2", "gf2:affine", "consistent:and", "consistent:junta", "sklearn:tree", "sklearn:logistic",
+    "sklearn:lasso", "sklearn:forest", "sklearn:mlp", "started:compiled", "started:random",
+)  # fmt: skip
+complete_functions = _words("and:3", "or:3", "parity:3", "majority:3", "threshold:2:5", "random:3")
+complete_constructions = _words("auto", "pair", "additive", "codes", "heads", "veto", "least")
+complete_models = _words("beta", "finite", "gaussian", "gp", "linear", "mixture", "polya")
+
+
+def complete_terms(incomplete: str) -> list[str]:
+    """Complete a word of the glossary."""
+    from keyhole.api.explain import explain
+
+    return [term.term for term in explain().terms if term.term.startswith(incomplete)]
+
+
+def complete_runs(incomplete: str) -> list[str]:
+    """Complete the name of a run of the folder that is used if none is given."""
+    from keyhole.api.runs import runs
+
+    try:
+        kept = runs().newest
+    except KeyholeError:
+        kept = ()
+    return [name for name in ("last", *(run.identity[:10] for run in kept)) if name.startswith(incomplete)]

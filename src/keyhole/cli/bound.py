@@ -5,20 +5,23 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, counts
+from keyhole.cli.arguments import complete_functions, complete_runs, count, counts
 from keyhole.errors import ArgumentError
 
 FUNCTION = "A function, such as and:3, parity:3, majority:5 or 'x1 & x2': the norms are those of its compiled head."
 LAW = "How inputs are drawn: any; uniform; or 0.2, say, the least probability of a symbol, symbols being independent."
-RUN = "A run of `keyhole learn`, by the beginning of its name; or all, for the best bound of every run."
+RUN = "A run of `keyhole learn`, by the beginning of its name, or last; or all, for the best bound of every run."
 
 
 def bound_command(
-    function: Annotated[str | None, typer.Argument(metavar="[FUNCTION]", help=FUNCTION, show_default=False)] = None,
+    function: Annotated[
+        str | None,
+        typer.Argument(metavar="[FUNCTION]", help=FUNCTION, show_default=False, autocompletion=complete_functions),
+    ] = None,
     *,
     file: Annotated[Path | None, typer.Option(help="A model that `keyhole compile` or `prove` wrote.")] = None,
     norms: Annotated[Path | None, typer.Option(help="A JSON of norms.", metavar="FILE")] = None,
-    run: Annotated[str | None, typer.Option(help=RUN, metavar="ID")] = None,
+    run: Annotated[str | None, typer.Option(help=RUN, metavar="ID", autocompletion=complete_runs)] = None,
     samples: Annotated[
         int | None, typer.Option(help="Number of training samples, m, such as 1e6.", metavar="M", parser=count)
     ] = None,

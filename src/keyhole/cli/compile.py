@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count
+from keyhole.cli.arguments import complete_constructions, complete_functions, count
 
 EXAMPLES = """
 Examples:
@@ -31,11 +31,17 @@ def compile_command(
         typer.Argument(
             metavar="FORMULA",
             help="A formula such as 'x3 & ~x17', or a family such as and:3, parity:4, majority:5, random:3.",
+            autocompletion=complete_functions,
         ),
     ],
     context: Annotated[int, typer.Option(help="Context length T, such as 512 or 1e6.", parser=count, metavar="T")],
     construction: Annotated[
-        str, typer.Option(help="auto (the cheapest), pair, additive, codes, heads, veto or least.", metavar="NAME")
+        str,
+        typer.Option(
+            help="auto (the cheapest), pair, additive, codes, heads, veto or least.",
+            metavar="NAME",
+            autocompletion=complete_constructions,
+        ),
     ] = "auto",
     leak: Annotated[float, typer.Option(help="Attention off the relevant positions, or its ratio to one's.")] = 0.5,
     minimise: Annotated[

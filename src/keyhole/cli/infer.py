@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import counts, names
+from keyhole.cli.arguments import complete_models, counts, names
 
 MODEL = "A latent model by its name, such as gaussian, polya or gp; an unknown name lists them all."
 KINDS = (
@@ -17,7 +17,9 @@ RIDGE = "Ridge λ of cme and sink: a number, or a rule such as T^3/4."
 
 
 def infer_command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL, show_default=False)],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help=MODEL, show_default=False, autocompletion=complete_models)
+    ],
     *,
     size: Annotated[str, typer.Option(help="Lengths of the context: 8,64 or 8..4096 (doublings).")] = "8..1024",
     attention: Annotated[str, typer.Option(help=KINDS, metavar="KINDS", show_default=False)] = "",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import counts, names, settings
+from keyhole.cli.arguments import complete_functions, complete_learners, counts, names, settings
 from keyhole.cli.output import INTERRUPTED
 from keyhole.errors import KeyholeError
 
@@ -41,11 +41,13 @@ Workers = Annotated[int | None, typer.Option(help=WORKERS, metavar="N", min=0, s
 
 
 def learn_command(
-    task: Annotated[str, typer.Argument(help=TASK, show_default=False)],
+    task: Annotated[str, typer.Argument(help=TASK, show_default=False, autocompletion=complete_functions)],
     context: Annotated[str, typer.Option(help=CONTEXT, metavar="LIST", show_default=False)],
     samples: Annotated[str, typer.Option(help=SAMPLES, metavar="LIST")] = "",
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
-    learner: Annotated[str, typer.Option(help=LEARNER, metavar="LIST")] = "transformer",
+    learner: Annotated[
+        str, typer.Option(help=LEARNER, metavar="LIST", autocompletion=complete_learners)
+    ] = "transformer",
     set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
     precision: Annotated[float | None, typer.Option(help=PRECISION, metavar="SHARE", show_default=False)] = None,
     budget: Annotated[int | None, typer.Option(help=BUDGET, metavar="N", min=1, show_default=False)] = None,

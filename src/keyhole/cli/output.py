@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
 INPUT, FAULT, INTERRUPTED, UNREAD = 2, 70, 130, 141
-EXIT_CODES = (
-    f"Exit codes: 0 answered, 1 the answer is no, {INPUT} bad input, file or environment, {FAULT} a fault of keyhole, "
-    f"{INTERRUPTED} Ctrl-C, {UNREAD} the reader of the output is gone."
-)
 TRACEBACK = "KEYHOLE_TRACEBACK"  # set: where a fault of keyhole happened is printed in full
 TOO_MUCH = {
     MemoryError: "takes more memory than there is; ask for less, or for smaller sizes",

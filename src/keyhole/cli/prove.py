@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, lengths
+from keyhole.cli.arguments import complete_runs, count, lengths
 from keyhole.errors import ArgumentError
 from keyhole.files.record import record_of
 from keyhole.progress import Progress
@@ -33,6 +33,7 @@ MODEL = (
     "A model file: keyhole's own, or PyTorch weights in safetensors with a description beside them; with --claim also "
     "a folder with a one-layer checkpoint."
 )
+RUN = "Instead of a model: a run of `keyhole learn`, with its data; last is the newest."
 CLAIM = (
     'What the model should answer: "majority", "even number of a", "at least 3 of 1", "first is 1", "equal numbers '
     'of a and b", "x3 & x7" (positions count from 0), "regex:(ab)*", "automaton:FILE"; of some words only: "majority '
@@ -52,9 +53,7 @@ SAMPLES = "Random inputs to try beside the proof: 1e6, and 1e5 of each length of
 def prove_command(
     model: Annotated[str | None, typer.Argument(help=MODEL, show_default=False)] = None,
     *,
-    run: Annotated[
-        str | None, typer.Option(help="Instead of a model: a run of `keyhole learn`, with its data.", metavar="ID")
-    ] = None,
+    run: Annotated[str | None, typer.Option(help=RUN, metavar="ID", autocompletion=complete_runs)] = None,
     claim: Annotated[str | None, typer.Option(help=CLAIM, metavar="TEXT")] = None,
     length: Annotated[
         str | None,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import counts
+from keyhole.cli.arguments import complete_runs, counts
 
 Task = Annotated[str, typer.Option("--task", help="Only runs of this task, such as and:3.", metavar="NAME")]
 Learner = Annotated[str, typer.Option("--learner", help="Only runs of this learner.", metavar="NAME")]
@@ -54,7 +54,10 @@ def list_command(
 
 @runs_app.command("show")
 def show_command(
-    run: Annotated[str, typer.Argument(help="Its name, or as much of it as no other run has.")],
+    run: Annotated[
+        str,
+        typer.Argument(help="Its name, or as much of it as no other run has; or last.", autocompletion=complete_runs),
+    ],
     store: Path | None = None,
     out: Path | None = None,
 ) -> object:

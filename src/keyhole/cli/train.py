@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import settings
+from keyhole.cli.arguments import complete_functions, complete_learners, settings
 from keyhole.errors import ArgumentError
 
 EXAMPLES = """
@@ -28,11 +28,13 @@ SET = "Settings of the inputs and of the transformer: law=balanced,width=32,head
 
 
 def train_command(
-    task: Annotated[str, typer.Argument(help=TASK)],
+    task: Annotated[str, typer.Argument(help=TASK, autocompletion=complete_functions)],
     *,
     context: Annotated[int, typer.Option(help="Length of the context T.", min=1)] = 100,
     samples: Annotated[int, typer.Option(help="Size of the training set m.", min=1)] = 300,
-    learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "transformer",
+    learner: Annotated[
+        str, typer.Option(help=LEARNER, metavar="NAME", autocompletion=complete_learners)
+    ] = "transformer",
     set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
     seed: Annotated[int, typer.Option(help="Draws positions, samples and weights.", min=0)] = 0,
     store: Path | None = None,

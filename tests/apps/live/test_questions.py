@@ -132,6 +132,19 @@ def test_sweeps_of_the_store_are_shown(ask, serving):
     assert answer["sweeps"][0]["thresholds"][0]["m"] == found[0]["thresholds"][0].m
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "schedule",
+    [Schedule(), Schedule(budget=30), Schedule(samples=(10, 20, 40), seeds=8), Schedule(budget=40, first_seed=9)],
+)
+def test_the_lab_and_the_terminal_give_the_same_m(schedule, tmp_path):
+    """Contexts that share widths, a budget, a grid: m*, its interval and the verdict on growth are those of `learn`."""
+    here = Execution(tmp_path, workers=0)
+    answer = learn("and:3", [10, 20, 40, 80], "elimination", schedule=schedule, execution=here)
+    (swept,) = stored_sweeps(tmp_path)
+    assert (swept["thresholds"], swept["law"], swept["runs"]) == (answer.thresholds, answer.verdict, answer.runs)
+
+
 def test_models_are_named_by_numbers(ask):
     """A model of the command line is read; another number, or a path, is refused."""
     assert ask("model/models")["models"] == ["model.safetensors", "vit", "words"]

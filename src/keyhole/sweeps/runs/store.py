@@ -134,6 +134,7 @@ def _code(error: sqlite3.Error) -> int:
 
 
 FILE = "runs.sqlite"
+LAST = "last"  # stands for the run that was finished last
 BATCH = 500  # names asked for at once, below SQLite's smallest limit of 999 parameters
 NAME = re.compile(r"[0-9a-f]{64}")  # of a run: SHA-256 in hexadecimal
 SHORT = "identity, task, learner, context, samples, seed, success, fitted, accuracy, steps, seconds, created"
@@ -237,9 +238,15 @@ class Store:
             )
         return configurations
 
+    def by_age(self) -> dict[str, int]:
+        """Number the runs from the one that was finished last."""
+        with explain_errors(self.path):
+            rows = self.connection.execute("SELECT identity FROM runs ORDER BY created DESC, rowid DESC")
+            return {identity: place for place, (identity,) in enumerate(rows)}
+
     def run(self, name: str) -> StoredRun:
-        """The run whose identity begins with this name; refused where none or several do."""
-        begins = name.lower()
+        """Return the run whose identity begins with this name, or the newest for `last`; refuse none, or several."""
+        begins = next(iter(self.by_age()), "") if name == LAST else name.lower()
         query = f"SELECT {SHORT}, configuration, result, versions, cpu FROM runs"  # noqa: S608  (no value in it)
         with explain_errors(self.path):
             entries = self.connection.execute(

@@ -1,22 +1,27 @@
 """How much data: the sweeps of the store, live while they run, and a form that starts one."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from keyhole.api.learn import answer_of
 from keyhole.apps.live.limits import FORMULA, TRAINING
 from keyhole.apps.live.query import Query
 from keyhole.apps.live.screens.base import Answer, Command, Screen, Serving, require_small
 from keyhole.decimals import percent
 from keyhole.errors import ArgumentError, StoreError
 from keyhole.files.record import record_of
-from keyhole.sweeps.laws import comparable, compare_laws, learners_figure
-from keyhole.sweeps.runs import RunSummary, Store
-from keyhole.sweeps.thresholds import estimate_threshold
+from keyhole.sweeps import Schedule
+from keyhole.sweeps.laws import LAWS, learners_figure, read_laws
+from keyhole.sweeps.runs import RunSpec, RunSummary, Store
+from keyhole.sweeps.thresholds import Sweep, SweepPlan, replay
+from keyhole.training import Task
+from keyhole.training.learners import Learner
 
-CONFIDENCE, QUANTILE = 0.9, 0.5
+CONFIDENCE = Schedule.confidence
 LEARNERS = (
     "transformer",
     "elimination",
@@ -55,37 +60,50 @@ def stored_sweeps(store: Path) -> list[dict[str, Any]]:
     with Store(store, create=False) as kept:
         rows = kept.rows()
         settings = kept.configurations([row.identity for row in rows])
-    groups: dict[str, list[RunSummary]] = {}
-    for row in rows:
-        every = settings[row.identity].items()
-        shared = {name: value for name, value in every if name not in ("context", "samples", "seed")}
-        groups.setdefault(json.dumps(shared, sort_keys=True), []).append(row)
-    numbers: dict[str, int] = {}
-    result = []
-    for runs in groups.values():
-        name = f"{runs[0].task} by {runs[0].learner}"
-        number = numbers[name] = numbers.get(name, 0) + 1
-        counts: dict[int, dict[int, tuple[int, int]]] = {}
-        for row in runs:
-            if row.samples is not None:
-                sizes = counts.setdefault(row.context, {})
-                successes, trials = sizes.get(row.samples, (0, 0))
-                sizes[row.samples] = successes + row.success, trials + 1
-        thresholds = [
-            estimate_threshold(context, sizes, quantile=QUANTILE, confidence=CONFIDENCE)
-            for context, sizes in sorted(counts.items())
-        ]
-        result.append(
-            {
-                "name": f"{name} #{number}" if number > 1 else name,
-                "runs": len(runs),
-                "successes": sum(row.success for row in runs),
-                "last": max(row.created for row in runs),
-                "thresholds": thresholds,
-                "law": compare_laws(thresholds, confidence=CONFIDENCE) if comparable(thresholds) else None,
-            }
-        )
+        groups: dict[str, list[RunSummary]] = {}
+        for row in rows:
+            every = settings[row.identity].items()
+            shared = {name: value for name, value in every if name not in ("context", "samples", "seed")}
+            groups.setdefault(json.dumps(shared, sort_keys=True), []).append(row)
+        numbers: dict[str, int] = {}
+        result = []
+        for runs in groups.values():
+            spec = RunSpec.from_record(settings[runs[0].identity])
+            if not (isinstance(spec.task, Task) and isinstance(spec.learner, Learner)):
+                continue  # of pretraining, which is not swept over training sets
+            name = f"{spec.task.name} by {spec.learner.name}"
+            number = numbers[name] = numbers.get(name, 0) + 1
+            answer = answer_of(name, _sweep_of(runs, spec.task, spec.learner, kept), read_laws(LAWS))
+            result.append(
+                {
+                    "name": f"{name} #{number}" if number > 1 else name,
+                    "runs": len(runs),
+                    "successes": sum(row.success for row in runs),
+                    "last": max(row.created for row in runs),
+                    "thresholds": answer.thresholds,
+                    "law": answer.verdict,
+                }
+            )
     return sorted(result, key=lambda sweep: str(sweep["last"]), reverse=True)
+
+
+def _sweep_of(rows: Sequence[RunSummary], task: Task, learner: Learner, store: Store) -> Sweep:
+    """Return the sweep that made these runs, so that the lab answers as `keyhole learn` did.
+
+    A schedule is the one that made them if its rounds, played again, ask for these runs and no others. The usual one is
+    tried, then one whose budget ran out, then a grid; where none did, the runs are read as of the usual one.
+    """
+    trials = Counter((row.context, row.samples) for row in rows)
+    sizes = sorted({row.samples for row in rows if row.samples is not None})
+    first, contexts = min(row.seed for row in rows), tuple(sorted({row.context for row in rows}))
+    schedules = [Schedule(), Schedule(budget=max(Counter(row.context for row in rows).values()))]
+    schedules += [Schedule(samples=sizes, seeds=max(trials.values()))] if sizes else []
+    plans = [SweepPlan(task, learner, contexts, each.rounds(), first_seed=first) for each in schedules]
+    for plan in plans:
+        swept = replay(plan, store)
+        if {row.identity for row in swept.rows} == {row.identity for row in rows}:
+            return swept
+    return Sweep(plans[0], tuple(rows), 0, dict.fromkeys(contexts, 0), 0.0, {})
 
 
 def start(query: Query, serving: Serving) -> Command:
