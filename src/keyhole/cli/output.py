@@ -29,7 +29,7 @@ TOO_MUCH = {
 EXTRAS = {  # packages that a plain install lacks, and the extra that adds each
     **dict.fromkeys(("jax", "jaxlib", "optax", "sklearn", "threadpoolctl"), "train"),
     **dict.fromkeys(("altair", "vl_convert"), "draw"),
-    **dict.fromkeys(("jinja2", "latex2mathml", "starlette", "uvicorn"), "live"),
+    **dict.fromkeys(("anyio", "jinja2", "latex2mathml", "markupsafe", "starlette", "uvicorn"), "live"),
     "tokenizers": "hf",
     "PIL": "images",
     "transformer_lens": "lens",
