@@ -77,6 +77,31 @@ def test_a_claim_that_holds_is_proved(tmp_path):
     assert [answer.lengths[0].sampled_wrong for answer in found].count(0) == 1
 
 
+def test_a_float_error_that_ran_out_of_time_is_said(tmp_path, monkeypatch):
+    """A margin is proved and the time for the float error is over: the row and the reason say so."""
+    write_gpt2(tmp_path / "model", seed=3, scale=0.05)
+
+    def never(*_, late, **__):
+        while not late():
+            pass
+        return np.inf
+
+    monkeypatch.setattr("keyhole.api.length_verdict.float_error", never)
+    (row,) = proof_of(tmp_path / "model", "at least 0 of 1", [3], read_at="SEP", store=tmp_path).lengths
+    assert (row.status, row.float_error, row.float_keeps) == ("PROVED", None, None)
+    assert "float32 error not bounded" in row.known
+    assert "was not bounded in 0.1 seconds" in row.reason
+
+
+@pytest.mark.slow
+def test_every_word_of_a_short_length_is_decided(tmp_path):
+    """Random models, whose margins are of any size, leave no length of few words UNDECIDED."""
+    for seed in range(6):
+        write_gpt2(tmp_path / "model", seed=seed, width=4)
+        found = proof_of(tmp_path / "model", "majority", [1, 2, 3, 4], read_at="SEP", store=tmp_path, time_limit=20.0)
+        assert {row.status for row in found.lengths} <= {"PROVED", "COUNTEREXAMPLE"}
+
+
 @pytest.mark.slow
 def test_rivals_count(tmp_path):
     """With a rival the right answer must win against it too, so that margins only shrink."""

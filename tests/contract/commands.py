@@ -39,6 +39,10 @@ CHANGED: dict[str, dict[str, str]] = {
         f"certify-{name}": {"eta_chernoff": "the Chernoff bound of a disagreement is gone: wrong_share is smaller"}
         for name in ("file", "run", "unlearned")
     },
+    "verify-proved": {
+        "lengths[].margin": "a class of few words is enumerated where its first bound does not settle it",
+        "lengths[].parts": "a class of few words is enumerated where its first bound does not settle it",
+    },
 }
 
 # Numbers of the size of rounding errors that depend on the processor: case, path, and why. Each may be at most 1e-9,

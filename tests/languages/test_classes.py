@@ -149,3 +149,41 @@ def test_what_is_no_class_is_refused(make):
     """A kind that is all of the alphabet, counts out of range, and states that do not exist get a sentence."""
     with pytest.raises(ShapeError):
         make()
+
+
+@given(seeds)
+def test_all_words_of_a_class_are_listed_once(seed):
+    """The words are those that the class holds, each once, and their number is the size."""
+    classes, _, _ = word_classes(seed)
+    every = all_sequences(classes.length, symbols_of(classes))
+    wanted = every[classes.contains(every).any(axis=0)]
+    found = classes.words()
+    assert classes.size == len(found) == len(wanted)
+    assert sorted(found.tolist()) == sorted(wanted.tolist())
+
+
+def symbols_of(classes):
+    """How many symbols the words are made of."""
+    return len(classes.kind) if isinstance(classes, CountClasses) else classes.automaton.symbols
+
+
+def test_a_size_beyond_doubles_is_infinite():
+    """4,000 letters have more words than a double holds; 2^60 are counted."""
+    assert counted(4000, (False, True), [(0, 4000)]).size == np.inf
+    assert counted(60, (False, True), [(0, 60)]).size == 2.0**60
+
+
+@given(st.integers(1, 40), st.data())
+def test_counts_beside_a_change_of_the_answer_are_cut_first(length, data):
+    """The pieces are the interval, and the count at each end beyond which others lie is soon alone."""
+    low = data.draw(st.integers(0, length))
+    high = data.draw(st.integers(low, length))
+    pieces = counted(length, (False, True), [(low, high)]).halves(0)
+    if low == high:
+        assert pieces is None
+        return
+    ends = list(zip(pieces.low.tolist(), pieces.high.tolist(), strict=True))
+    assert [count for first, last in ends for count in range(first, last + 1)] == list(range(low, high + 1))
+    assert len(ends) >= 2
+    assert low == 0 or ends[0] == (low, low)
+    assert high == length or ends[-1] == (high, high)

@@ -17,6 +17,7 @@ from keyhole.decimals import at_least, at_most, margin
 from keyhole.files.atomic import write_file
 from keyhole.files.record import record_of
 from keyhole.prover import FLOAT_UNITS, Verification, float_error, prove_on_words
+from keyhole.prover.extraction import exact_output
 from keyhole.verdicts import CertificateStatus
 
 BELOW = 0.99  # of the margin: a float error as small as that needs no closer look
@@ -71,7 +72,8 @@ class LengthVerdict:
         """The margin, the beginning of a wrong word, or the bound."""
         if self.margin is not None:
             kept = f", {self.float_format} error ≤ {at_most(self.float_error or 0.0, 2)}" if self.float_keeps else ""
-            return f"margin {margin(self.margin)}{kept}"
+            open_ = self.float_format is not None and self.float_error is None
+            return f"margin {margin(self.margin)}{kept}{f', {self.float_format} error not bounded' if open_ else ''}"
         if self.wrong_tokens is not None:
             return self.word if len(self.word) <= LETTERS else f"{self.word[: LETTERS - 1]}…"
         return self.reason if self.bound is None else f"not below {at_least(self.bound)}"
@@ -135,8 +137,9 @@ def _stored(path: Path, time_limit: float) -> LengthVerdict | None:
 
 def _searched(case: Case, time_limit: float, above: float = 0.0) -> Verification:
     read = case.read
+    exact = None if read.given is None else exact_output(read.given)
     return prove_on_words(
-        read.tables, case.reads, case.at.classes, drifts=read.drifts, above=above, time_limit=time_limit
+        read.tables, case.reads, case.at.classes, drifts=read.drifts, exact=exact, above=above, time_limit=time_limit
     )
 
 
@@ -204,7 +207,10 @@ def _with_float_error(
         if None not in margins:
             margin = min(each for each in margins if each is not None)
     row = replace(row, margin=margin, seconds=row.seconds + perf_counter() - started, float_format=coarsest)
-    return replace(row, float_error=error, float_keeps=margin > error) if np.isfinite(error) else row
+    if np.isfinite(error):
+        return replace(row, float_error=error, float_keeps=margin > error)
+    why = f" in {time_limit:g} seconds" if perf_counter() - started > time_limit else ""
+    return replace(row, reason=f"the error of a pass in {coarsest} was not bounded{why}")
 
 
 def _wrongly_answered(cases: Sequence[Case], samples: int, seed: list[int]) -> int:

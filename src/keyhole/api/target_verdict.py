@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from keyhole.api.claim_property import counted_property
 from keyhole.decimals import margin
 from keyhole.prover import prove_on_words
-from keyhole.prover.extraction import CertifiableModel
+from keyhole.prover.extraction import CertifiableModel, exact_output
 from keyhole.show.answer import abbreviate
 from keyhole.training import Instance
 
@@ -50,7 +50,10 @@ def against_target(model: CertifiableModel, instance: Instance, *, time_limit: f
     if stated is None:
         return None
     at = stated.at(instance.context)
-    verdict = prove_on_words(model.tables, at.reads, at.classes, drifts=model.drifts, time_limit=time_limit)
+    exact = None if model.given is None else exact_output(model.given)
+    verdict = prove_on_words(
+        model.tables, at.reads, at.classes, drifts=model.drifts, exact=exact, time_limit=time_limit
+    )
     return TargetVerdict(
         function=str(instance.function),
         positions=len(at.reads),

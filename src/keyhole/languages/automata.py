@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyhole.arrays import Bool, Float, Int
+from keyhole.arrays import Bool, Float, Int, Int8
 from keyhole.errors import ShapeError
 from keyhole.rigorous import UNDERFLOW, gamma
 
@@ -138,6 +138,34 @@ class AutomatonClasses:
     def contains(self, words: Int[np.ndarray, "n R"]) -> Bool[np.ndarray, "parts n"]:
         """Return which words each part contains."""
         return np.asarray(self.final[:, self.automaton.ends(words)])
+
+    @property
+    def size(self) -> float:
+        """The number of words in any part; infinite beyond all doubles."""
+        ways = np.zeros(len(self.automaton.moves))
+        ways[self.automaton.start] = 1.0
+        for _ in range(self.length):
+            before, ways = ways, np.zeros(len(ways))
+            with np.errstate(over="ignore"):
+                for symbol in range(self.automaton.symbols):
+                    np.add.at(ways, self.automaton.moves[:, symbol], before)
+        return float(ways[np.any(self.final, axis=0)].sum())
+
+    def words(self) -> Int8[np.ndarray, "n R"]:
+        """Every word in any part."""
+        moves, symbols = self.automaton.moves, self.automaton.symbols
+        alive = [
+            np.asarray(self.final.any(axis=0))
+        ]  # states from which the symbols that are left can lead to a final one
+        for _ in range(self.length):
+            alive.append(np.asarray(alive[-1][moves].any(axis=1)))
+        words, states = np.zeros((1, 0), dtype=np.int8), np.array([self.automaton.start])
+        for left in reversed(alive[:-1]):
+            states = moves[states].reshape(-1)
+            shown = np.tile(np.arange(symbols, dtype=np.int8), len(words))
+            words = np.column_stack([np.repeat(words, symbols, axis=0), shown])[left[states]]
+            states = states[left[states]]
+        return words if alive[-1][self.automaton.start] else words[:0]
 
     def halves(self, part: int) -> "AutomatonClasses | None":
         """The final states of a part in two halves; a single state is not cut."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from keyhole.arrays import Bool, Float, Int
+from keyhole.arrays import Bool, Float, Int, Int8
 
 
 @runtime_checkable
@@ -34,6 +34,13 @@ class WordClasses(Protocol):
 
     def contains(self, words: Int[np.ndarray, "n R"]) -> Bool[np.ndarray, "parts n"]:
         """Return which words each part contains."""
+
+    @property
+    def size(self) -> float:
+        """The number of words in any part; infinite beyond all doubles."""
+
+    def words(self) -> Int8[np.ndarray, "n R"]:
+        """Every word in any part."""
 
     def halves(self, part: int) -> "WordClasses | None":
         """Two or more parts whose union is the given part; None where it is not cut further."""

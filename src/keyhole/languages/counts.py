@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyhole.arrays import Bool, Float, Int
+from keyhole.arrays import Bool, Float, Int, Int8
 from keyhole.errors import ShapeError
+from keyhole.languages.automata import Automaton, AutomatonClasses
 from keyhole.rigorous import GROW, UNDERFLOW, UNIT, gamma
 
 
@@ -81,13 +82,39 @@ class CountClasses:
         counts = np.asarray(self.kind)[words].sum(axis=1)
         return np.asarray((counts >= self.low[:, None]) & (counts <= self.high[:, None]))
 
+    @property
+    def size(self) -> float:
+        """The number of words in any part; infinite beyond all doubles."""
+        return self._counted.size
+
+    def words(self) -> Int8[np.ndarray, "n R"]:
+        """Every word in any part."""
+        return self._counted.words()
+
+    @property
+    def _counted(self) -> AutomatonClasses:
+        """The same words by an automaton that counts."""
+        counts = np.arange(self.length + 1)
+        moves = np.minimum(counts[:, None] + np.asarray(self.kind), self.length)
+        final = (counts >= self.low[:, None]) & (counts <= self.high[:, None])
+        return AutomatonClasses(self.length, Automaton(moves, 0, np.asarray(final.any(axis=0))), final)
+
     def halves(self, part: int) -> "CountClasses | None":
-        """The lower and the upper half of an interval; a single count is not cut."""
+        """An interval cut at 1, 3, 7, … counts from an end beyond which others lie; a single count is not cut.
+
+        Beyond such an end the answer changes, so the counts beside it are the hard ones, and are soon alone. With no
+        such end, or with two counts, the interval is halved.
+        """
         low, high = int(self.low[part]), int(self.high[part])
         if low == high:
             return None
-        middle = (low + high) // 2
-        return CountClasses(self.length, self.kind, np.array([low, middle + 1]), np.array([middle, high]))
+        reach = [2**power - 1 for power in range(1, (high - low + 1).bit_length())]
+        up = {low + step for step in reach if low > 0}  # where a piece begins
+        down = {high + 1 - step for step in reach if high < self.length}
+        middle = (low + high) // 2 + 1
+        up, down = ({at for at in up if at <= middle or not down}, {at for at in down if at >= middle or not up})
+        cuts = sorted(at for at in up | down if low < at <= high) or [middle]
+        return CountClasses(self.length, self.kind, np.array([low, *cuts]), np.array([*cuts, high + 1]) - 1)
 
     def before(self, symbol: int) -> "CountClasses | None":
         """The words that a last symbol completes to words of the parts; None where there are none."""

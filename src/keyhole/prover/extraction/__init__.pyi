@@ -2,6 +2,7 @@ from keyhole.prover.extraction.decision_lists import SHOWN as SHOWN
 from keyhole.prover.extraction.decision_lists import HeadReading as HeadReading
 from keyhole.prover.extraction.decision_lists import Ring as Ring
 from keyhole.prover.extraction.decision_lists import read_lists as read_lists
+from keyhole.prover.extraction.exact_output import exact_output as exact_output
 from keyhole.prover.extraction.extraction import LONGEST as LONGEST
 from keyhole.prover.extraction.extraction import SAMPLES as SAMPLES
 from keyhole.prover.extraction.extraction import WIDEST as WIDEST

@@ -57,7 +57,7 @@ def exact_tables(model: Model, given: Tabulated) -> tuple[Tabulated, tuple[Drift
     for index, head in enumerate(given.heads):
         for bits in BITS:
             with ctx.workprec(bits):
-                scores, values = _entries(model, index)
+                scores, values = entries(model, index)
                 if bits == BITS[-1] or _known(scores, values):
                     close, score_error = _with_nearer(head, scores, embedding.tokens)
                     doubles, value_error = _doubles(values.ravel())
@@ -79,8 +79,8 @@ def nearer_tables(given: Tabulated) -> tuple[Tabulated, tuple[Drift, ...]]:
     heads, drifts = [], []
     for head in given.heads:
         with ctx.workprec(NEARER_BITS):
-            scores = _lifted(np.append(numbers_of(head.scores).ravel(), numbers_of(head.cls_score)))
-            close, error = _with_nearer(head, scores / _temperature(head), given.tokens)
+            scores = lifted(np.append(numbers_of(head.scores).ravel(), numbers_of(head.cls_score)))
+            close, error = _with_nearer(head, scores / temperature(head), given.tokens)
         heads.append(close)
         drifts.append(Drift(error, 0.0))
     return replace(given, heads=tuple(heads)), tuple(drifts)
@@ -117,24 +117,24 @@ def _known(scores: Numbers, values: Numbers) -> bool:
     return True
 
 
-def _entries(model: Model, index: int) -> tuple[Numbers, Numbers]:
+def entries(model: Model, index: int) -> tuple[Numbers, Numbers]:
     """Scores in units of the temperature, and values, of all pairs and, last, of [CLS]."""
     block, embedding = model.blocks[0], model.embedding
     head, norm = block.heads[index], block.wiring.attention_norm if block.wiring.placement == "pre" else None
-    rows = rows_of(embedding, 0, embedding.tokens, _lifted)
-    rows = np.concatenate([rows, _lifted(numbers_of(embedding.cls))[None]])
+    rows = rows_of(embedding, 0, embedding.tokens, lifted)
+    rows = np.concatenate([rows, lifted(numbers_of(embedding.cls))[None]])
     if norm is not None:
         centred = rows if isinstance(norm, RMSNorm) else rows - rows.sum(axis=1, keepdims=True) / rows.shape[1]
         spread = np.sqrt((centred * centred).sum(axis=1, keepdims=True) / rows.shape[1] + arb(norm.eps))
-        rows = centred / spread * _lifted(numbers_of(norm.gain))
-        rows = rows if norm.bias is None else rows + _lifted(numbers_of(norm.bias))
-    vector, shift = folded(head.score, rows[-1], _lifted, lambda width: 1 / arb(width).sqrt())
+        rows = centred / spread * lifted(numbers_of(norm.gain))
+        rows = rows if norm.bias is None else rows + lifted(numbers_of(norm.bias))
+    vector, shift = folded(head.score, rows[-1], lifted, lambda width: 1 / arb(width).sqrt())
     value: Any = head.value  # affine
-    matrices = (vector[:, None], _lifted(numbers_of(value.weight)))
+    matrices = (vector[:, None], lifted(numbers_of(value.weight)))
     left = arb_mat(rows.tolist())
     scores, values = (np.array((left * arb_mat(some.tolist())).table(), dtype=object) for some in matrices)
-    scores = (scores[:, 0] + shift) / _temperature(head)
-    return scores, values if value.bias is None else values + _lifted(numbers_of(value.bias))
+    scores = (scores[:, 0] + shift) / temperature(head)
+    return scores, values if value.bias is None else values + lifted(numbers_of(value.bias))
 
 
 def _doubles(balls: Iterable[Any]) -> tuple[np.ndarray, float]:
@@ -155,9 +155,11 @@ def _with_nearer(head: TabulatedHead, scores: Numbers, tokens: int) -> tuple[Tab
     return near, nextafter(nextafter(error + 4 * exp(-APART), inf), inf)
 
 
-def _temperature(head: Any) -> Any:
+def temperature(head: Any) -> Any:
+    """Return the temperature of a head as a ball."""
     return arb(head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0)
 
 
-def _lifted(numbers: np.ndarray) -> Numbers:
+def lifted(numbers: np.ndarray) -> Numbers:
+    """Return doubles as balls of radius 0."""
     return np.array([arb(number) for number in numbers.ravel().tolist()], dtype=object).reshape(numbers.shape)

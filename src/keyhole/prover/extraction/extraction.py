@@ -185,6 +185,7 @@ class CertifiableModel:
     of_weights: bool = True  # drifts, if any, are those of tables from their weights, not of tables as given
     assumed: tuple[str, ...] = ()  # what was taken on the word of a description, a sentence each
     described: Mapping[str, Any] | None = None  # the same as plain values
+    given: Model | Tabulated | None = None  # the model that the tables are of, as doubles
 
 
 def certifiable(model: Model | Tabulated) -> CertifiableModel:
@@ -214,24 +215,24 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
         thin = listed is not None and saves_rows(len(listed), tabulated.tokens)
         tables = tabulated if thin else dense(tabulated)
         if is_safe(tables):
-            return CertifiableModel(tables)
+            return CertifiableModel(tables, given=tables)
         from keyhole.prover.extraction.exact_tables import nearer_tables  # noqa: PLC0415  (hardly ever)
 
         nearer, moved = nearer_tables(tables)
         _require_safe(nearer)
-        return CertifiableModel(nearer, moved, of_weights=False)
+        return CertifiableModel(nearer, moved, of_weights=False, given=tables)
     from keyhole.prover.extraction.drift import drifts_of, is_exact_enough, require_exact_enough  # noqa: PLC0415
 
     if is_safe(tabulated):
         drifts = drifts_of(given, tabulated)
         if is_exact_enough(drifts, tabulated):
-            return CertifiableModel(tabulated, drifts)
+            return CertifiableModel(tabulated, drifts, given=given)
     from keyhole.prover.extraction.exact_tables import exact_tables  # noqa: PLC0415  (hardly ever)
 
     tables, drifts = exact_tables(given, tabulated) or (tabulated, drifts_of(given, tabulated))
     _require_safe(tables)
     require_exact_enough(drifts, tables)
-    return CertifiableModel(tables, drifts)
+    return CertifiableModel(tables, drifts, given=given)
 
 
 def _require_safe(tables: Tabulated) -> None:

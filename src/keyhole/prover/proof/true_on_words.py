@@ -2,7 +2,8 @@
 
 Each class of words (those with one answer) is bounded whole. Where the bound does not settle it, the class is attacked,
 then cut: first in what the language counts (a count, a final state), then in what the network computes (the
-pre-activation of the unit whose line loses most). No cut is on a single symbol.
+pre-activation of the unit whose line loses most). No cut is on a single symbol. A part of few words is not cut but
+enumerated.
 """
 
 import heapq
@@ -19,6 +20,7 @@ from keyhole.errors import ShapeError
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace
 from keyhole.prover.proof.attack import exchange
+from keyhole.prover.proof.enumeration import ExactOutput, enumerated, is_small
 from keyhole.prover.proof.lower_bound import Verification, bound, refuted_at
 from keyhole.prover.proof.tables import Drift, MassRangeError, Tables, outputs, tables_of
 from keyhole.prover.proof.words import CutWords, region_of
@@ -34,17 +36,21 @@ def prove_on_words(
     classes: Sequence[tuple[bool, WordClasses]],
     *,
     drifts: Sequence[Drift] | None = None,
+    exact: ExactOutput | None = None,
     above: float = 0.0,
     time_limit: float = 10.0,
     clock: Callable[[], float] = perf_counter,
 ) -> Verification:
     """Prove that f > `above` on the classes whose answer is true, and f < −`above` on the others; or refute it.
 
+    Near ties that doubles leave open are decided by `exact`, the f of which the tables are.
+
     Statement  PROVED with margin μ > above: sign·f ≥ μ on every input whose symbols at `reads` are a word of a class,
                sign the class's answer, for every model whose tables are within the drifts of those given.
     Assumes    Softmax heads, one block, and units of identity, ReLU or GELU (either form).
     Proof      Classes are unions of parts; on each, sign·f is bounded from below by a functional linear in the heads'
                outputs, whose least value over the part is Lemma F's. Every bound is finite, positive and rounded down.
+               A part of few words is enumerated (`enumerated`).
     Source     Ours.
     """
     started = clock()
@@ -58,7 +64,7 @@ def prove_on_words(
         return Verification("UNDECIDED", reason=str(error), seconds=clock() - started)
     rows = tuple(tables.row(position) for position in reads)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite proves nothing
-        search = _Search(tables, tail, rows, lambda: clock() - started > time_limit, above)
+        search = _Search(tables, tail, rows, lambda: clock() - started > time_limit, above, exact)
         verdict = search.run(classes)
     return replace(verdict, parts=search.parts, seconds=clock() - started)
 
@@ -72,6 +78,7 @@ class _Search:
     reads: tuple[int, ...]
     late: Callable[[], bool]
     above: float = 0.0
+    exact: ExactOutput | None = None
     parts: int = 0
     margin: float = np.inf
     open: list[tuple[float, int, CutWords]] = field(default_factory=list)
@@ -83,7 +90,7 @@ class _Search:
             CutWords(words.take([part]), wanted, -np.inf) for wanted, words in classes for part in range(words.count)
         ]
         attack = True
-        while waiting:
+        while waiting or self.open:
             for start in range(0, len(waiting), BATCH):
                 verdict = self._settle(waiting[start : start + BATCH], waiting[start + BATCH :], attack=attack)
                 if verdict is not None:
@@ -93,7 +100,12 @@ class _Search:
                     return self._undecided("time ended", left)
             attack, waiting = False, []
             for _ in range(min(BATCH // 2, len(self.open))):
-                _, _, node = heapq.heappop(self.open)  # the lowest bound is cut in two
+                _, _, node = heapq.heappop(self.open)  # the lowest bound is cut
+                if is_small(self.tables, self.reads, node):
+                    verdict = self._enumerate(node)
+                    if verdict is not None:
+                        return verdict
+                    continue
                 halves = node.words.halves(0)
                 if halves is None:
                     waiting += node.halves()
@@ -122,11 +134,22 @@ class _Search:
                     return counterexample
             opened = replace(node, at=(bounds.normal[index], float(bounds.level[index])), bound=low)
             heapq.heappush(self.open, (low, next(self.order), opened))
-            if node.words.halves(0) is None and (
-                len(node.cuts) >= MOST_CUTS or not np.abs(bounds.normal[index]).max(initial=0.0) > 0
-            ):
+            stuck = len(node.cuts) >= MOST_CUTS or not np.abs(bounds.normal[index]).max(initial=0.0) > 0
+            if stuck and node.words.halves(0) is None and not is_small(self.tables, self.reads, node):
                 return self._undecided("a part could not be cut further", [*nodes[index + 1 :], *left])
         return None
+
+    def _enumerate(self, node: CutWords) -> Verification | None:
+        """Settle a small part word by word; a verdict where that ends the search."""
+        verdict = enumerated(
+            self.tables, self.tail, self.reads, node, above=self.above, exact=self.exact, late=self.late
+        )
+        if verdict.margin is not None:
+            self.margin = min(self.margin, verdict.margin)
+            return None
+        if verdict.bound is None:
+            return verdict
+        return self._undecided(verdict.reason, [replace(node, bound=verdict.bound)])
 
     def _wrong(self, point: np.ndarray, output: Ball, node: CutWords) -> Verification | None:
         """A wrong word, if f's sign at the point is certain and not the one wanted, and the part has the word."""

@@ -1,0 +1,104 @@
+"""Near ties: read-outs moved until some word is within 10^−k of a tie; sixty digits of decimals are the judge.
+
+KEYHOLE_FUZZ=138 draws as many models as a claim about near ties wants.
+"""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from keyhole.attention import TanhGELU, evaluate, tabulate
+from keyhole.languages import CountClasses
+from keyhole.prover.extraction import certifiable, exact_output
+from keyhole.prover.proof.true_on_words import prove_on_words
+
+from helpers.decimal_forward import decimal_output
+from helpers.planted_juntas import all_sequences
+from helpers.random_models import Plan, random_model
+
+MODELS = int(os.environ.get("KEYHOLE_FUZZ", "12"))
+
+
+def drawn(seed, symbols=2):
+    """A random model with units of one of three kinds."""
+    rng = np.random.default_rng([seed, 7])
+    plan = Plan(
+        seed=seed,
+        tokens=int(rng.integers(1, 6)),
+        symbols=symbols,
+        heads=int(rng.integers(1, 4)),
+        placement=str(rng.choice(["pre", "post"])),
+        norms=bool(rng.integers(2)),
+        residual=str(rng.choice(["none", "each", "block"])),
+        gelu=bool(rng.integers(2)),
+        final_norm=bool(rng.integers(2)),
+    )
+    model = random_model(plan)
+    block = model.blocks[0]
+    if rng.integers(3) == 0:
+        feed = replace(block.wiring.feedforward, activation=TanhGELU())
+        model = replace(model, blocks=(replace(block, wiring=replace(block.wiring, feedforward=feed)),))
+    return model
+
+
+def moved(model, sequences, sign, offset, scale):
+    """The model with sign·f moved so that its least value over some sequences is the offset, up to rounding."""
+    f = evaluate(tabulate(model), sequences)
+    bias = scale * (float(model.readout.bias) - sign * (sign * f).min() + sign * offset)
+    return replace(model, readout=replace(model.readout, weight=scale * model.readout.weight, bias=np.asarray(bias)))
+
+
+def least(model, sequences, sign):
+    """The least of sign·f over some sequences, by decimals of those that doubles find among the least."""
+    f = sign * evaluate(tabulate(model), sequences)
+    near = f <= f.min() + 1e-9 * (np.ptp(f) + np.abs(f).min())
+    return min(int(sign) * decimal_output(model, sequence) for sequence in sequences[near].tolist())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1.0, 2.0**-100, 2.0**300], ids=["as it is", "tiny", "huge"])
+def test_no_near_tie_is_left_open(scale):
+    """With the least sign·f at ±10^−k of its range the verdict is that of decimals, and never UNDECIDED."""
+    statuses = []
+    for seed in range(MODELS):
+        rng = np.random.default_rng([seed, 11])
+        model, sign = drawn(seed), float(rng.choice([-1, 1]))
+        tokens = model.embedding.tokens
+        low, high = sorted(rng.integers(0, tokens + 1, 2).tolist())
+        words = CountClasses(tokens, (False, True), np.array([low]), np.array([high]))
+        sequences = all_sequences(tokens, 2)
+        sequences = sequences[words.contains(sequences)[0]]
+        width = np.ptp(evaluate(tabulate(model), all_sequences(tokens, 2)))
+        model = moved(model, sequences, sign, rng.choice([-1, 1]) * width * 10.0 ** -rng.integers(8, 16), scale)
+        read, true = certifiable(model), least(model, sequences, sign)
+        assert true != 0  # no tie is exact
+        verdict = prove_on_words(
+            read.tables,
+            tuple(range(tokens)),
+            [(sign > 0, words)],
+            drifts=read.drifts,
+            exact=exact_output(read.given),
+            time_limit=60.0,
+        )
+        statuses.append(verdict.status)
+        assert verdict.status == ("PROVED" if true > 0 else "COUNTEREXAMPLE"), (seed, true, verdict.reason)
+        if true > 0:
+            assert 0 < verdict.margin <= true
+        else:
+            assert int(sign) * decimal_output(model, verdict.counterexample.tolist()) < 0
+    assert len(set(statuses)) == 2
+
+
+def test_a_tie_that_no_precision_tells_is_left_open():
+    """An f that is 0 on every word is neither proved nor refuted, however small the part."""
+    model = drawn(0)
+    model = replace(model, readout=replace(model.readout, weight=0 * model.readout.weight, bias=np.asarray(0.0)))
+    read, tokens = certifiable(model), model.embedding.tokens
+    words = CountClasses(tokens, (False, True), np.array([0]), np.array([tokens]))
+    verdict = prove_on_words(
+        read.tables, tuple(range(tokens)), [(True, words)], drifts=read.drifts, exact=exact_output(read.given)
+    )
+    assert verdict.status == "UNDECIDED"
+    assert "as near to a tie as can be told" in verdict.reason
