@@ -102,3 +102,34 @@ def test_a_tie_that_no_precision_tells_is_left_open():
     )
     assert verdict.status == "UNDECIDED"
     assert "as near to a tie as can be told" in verdict.reason
+
+
+def test_the_ends_hold_the_output():
+    """The decimal output of any input is between the two doubles, which are neighbours or nearly; of tables alike."""
+    for seed in range(12):
+        model = drawn(seed, symbols=2 + seed % 2)
+        tables, embedding = tabulate(model), model.embedding
+        sequence = np.random.default_rng(seed).integers(0, embedding.symbols, embedding.tokens)
+        low, high = exact_output(model)(sequence)
+        assert low <= decimal_output(model, sequence.tolist()) <= high
+        assert high - low <= 8 * np.spacing(abs(low))
+        of_tables = exact_output(tables)(sequence)
+        assert of_tables == pytest.approx((low, high), rel=1e-9, abs=1e-12)
+        shown = replace(tables, positions=tuple(range(tables.tokens - 1)))  # the last row serves the last position
+        assert exact_output(shown)(sequence) == of_tables
+
+
+def test_words_that_a_property_does_not_read_are_enumerated_too():
+    """With free positions the least is that over all inputs."""
+    model = drawn(3)
+    while model.embedding.tokens < 4:
+        model = random_model(Plan(seed=1, tokens=4, norms=False))
+    tokens = model.embedding.tokens
+    words = CountClasses(1, (False, True), np.array([1]), np.array([1]))
+    sequences = all_sequences(tokens, 2)
+    sequences = sequences[sequences[:, 1] == 1]
+    for offset in (1e-14, -1e-14):
+        near = moved(model, sequences, 1.0, offset, 1.0)
+        read, true = certifiable(near), least(near, sequences, 1.0)
+        verdict = prove_on_words(read.tables, (1,), [(True, words)], drifts=read.drifts, exact=exact_output(read.given))
+        assert verdict.status == ("PROVED" if true > 0 else "COUNTEREXAMPLE")
