@@ -44,6 +44,7 @@ def use_functions_of_models(folder: Path) -> None:
     guarantee = keyhole.bound(keyhole.file_norms(file), 1e6)
     assert_type(guarantee, keyhole.Bound)
     gap: float = guarantee.smallest.value
+    assert_type(keyhole.bound_sparsities("and:s", [1, 2], 1e6, 50), keyhole.SparsityBounds)
     arrays = {f"blocks.0.attn.W_{name}": np.ones((2, 3, 3)) for name in "QKVO"}
     norms = checkpoint_norms(arrays)
     assert_type(norms, CheckpointNorms)

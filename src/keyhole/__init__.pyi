@@ -27,6 +27,8 @@ from keyhole.api.bound import Bound as Bound
 from keyhole.api.bound import bound as bound
 from keyhole.api.bound_runs import RunBounds as RunBounds
 from keyhole.api.bound_runs import bound_runs as bound_runs
+from keyhole.api.bound_sparsity import SparsityBounds as SparsityBounds
+from keyhole.api.bound_sparsity import bound_sparsities as bound_sparsities
 from keyhole.api.check import Checked as Checked
 from keyhole.api.check import check as check
 from keyhole.api.compare_runs import RunComparison as RunComparison

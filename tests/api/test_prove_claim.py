@@ -1,12 +1,14 @@
 """Claims: every verdict about a checkpoint against its own logits on every word."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
 import keyhole
+from keyhole.api import length_verdict
 from keyhole.errors import ArgumentError, AssumptionError, CheckpointError, FormulaError
 
 from helpers.planted_juntas import all_sequences
@@ -163,6 +165,25 @@ def test_a_compiled_model_is_verified_without_its_proof(tmp_path):
     assert (right.lengths[0].status, wrong.lengths[0].status) == ("PROVED", "COUNTEREXAMPLE")
     row = wrong.lengths[0]
     assert (row.output > 0) != row.wanted
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.2])
+def test_an_answer_cut_by_time_says_so_and_is_tried_again(seconds, tmp_path, monkeypatch):
+    """Where the time limit of 0.1 s ended the search, the line says so and the same question searches once more."""
+    write_gpt2(tmp_path / "model", seed=0, width=4)
+    search, made = length_verdict.prove_on_words, []
+
+    def undecided(*words, **options):
+        made.append(replace(search(*words, **options), status="UNDECIDED", counterexample=None, seconds=seconds))
+        return made[-1]
+
+    monkeypatch.setattr(length_verdict, "prove_on_words", undecided)
+    first, second = (
+        proof_of(tmp_path / "model", "majority", [6], read_at="SEP", store=tmp_path / "store") for _ in range(2)
+    )
+    assert ("0.1 s used up" in str(first)) == (seconds > 0.1)
+    assert len(made) == (2 if seconds > 0.1 else 1)
+    assert second.lengths[0].status == "UNDECIDED"
 
 
 def test_a_second_call_reads_the_first_one(tmp_path, monkeypatch):

@@ -49,7 +49,7 @@ def test_no_answer_is_read_as_markup(answers):
     runs = answers["runs/1"]
     hostile = [
         replace(answers["learn/1"], what=HOSTILE),
-        replace(runs, runs=(replace(runs.runs[0], task=HOSTILE),)),
+        replace(runs, newest=(replace(runs.runs[0], task=HOSTILE),)),
         replace(answers["run/1"], task=HOSTILE),
     ]
     for answer in hostile:

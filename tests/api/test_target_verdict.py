@@ -64,3 +64,15 @@ def test_a_certificate_of_a_run_says_what_became_of_its_target():
     found = keyhole.prove(run, effort=keyhole.Effort(samples=1000))
     assert found.record()["target"]["status"] == "PROVED"
     assert found.target.sentence("all inputs") in " ".join(str(found).split()) or "PROVED" in str(found)
+
+
+def test_a_compiled_file_is_proved_against_its_own_function(tmp_path):
+    """No table is read off 41 positions; the file names its function, and a family is a claim, too."""
+    path = keyhole.compile("majority:41", 50).save(tmp_path / "majority.safetensors")
+    for model in (path, keyhole.compile("majority:41", 50)):
+        proof = keyhole.prove(model)
+        assert (proof.function, proof.target.status, proof.target.positions) == (None, "PROVED", 41)
+    rows = keyhole.prove_claim(path, "majority:41", store=tmp_path, effort=keyhole.Effort(samples=10)).lengths
+    assert [row.status for row in rows] == ["PROVED"]
+    wrong = keyhole.prove_claim(path, "threshold:22:41", store=tmp_path, effort=keyhole.Effort(samples=10)).lengths
+    assert [row.status for row in wrong] == ["COUNTEREXAMPLE"]

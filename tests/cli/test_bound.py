@@ -2,11 +2,17 @@
 
 import json
 from functools import cache
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import keyhole
 from keyhole import __version__
+from keyhole.api.bound import bound
+from keyhole.api.norm_sources import run_norms
+from keyhole.api.prove import prove
+from keyhole.api.stored_run import read_run
 from keyhole.cli.app import app
 from keyhole.files.norms import norms_template
 
@@ -132,3 +138,29 @@ def test_an_answer_that_cannot_be_written_is_refused(tmp_path):
     result = run(*ASK, "--out", str(tmp_path / "file" / "answer.txt"))
     assert (result.exit_code, result.stdout) == (2, "")
     assert "cannot be written" in result.stderr
+
+
+@pytest.mark.slow
+def test_a_run_without_a_theorem_has_the_promise_of_the_prover():
+    """The bound is that of `prove`, with the next command; a run that did not learn has none."""
+    store = Path(__file__).parent.parent / "contract" / "fixtures" / "store"
+    answer = bound(run_norms("ea31ad35a0", store))
+    assert not answer.guarantees
+    assert answer.promise.error == prove(read_run("ea31ad35a0", store)).error_bound
+    assert "next: keyhole prove --run ea31ad35a0" in str(answer)
+    assert bound(run_norms("0b9c497ec1", store)).promise is None
+
+
+def test_a_family_has_a_row_for_each_sparsity(tmp_path):
+    """The rows are the answers for each function alone; a function that is not a family is refused."""
+    words = ("--samples", "1e6", "--context", "100", "--vary", "s=1..4")
+    rows = json.loads(run("random:s", *words, "--json").stdout)["rows"]
+    assert [row["sparsity"] for row in rows] == [1, 2, 3, 4]
+    for row in rows:
+        alone = bound(row["function"], 1e6, 100)
+        assert (row["gap"], row["occam"]) == (alone.smallest.value, alone.finite_classes[0].value)
+        compiled = keyhole.compile(row["function"], 100)
+        assert row["path_inf"] == pytest.approx(compiled.norms["path_inf"], rel=1e-12)
+    assert run("and:3", *words).exit_code == 2
+    assert run("and:s", "--samples", "1e6", "--vary", "s=1..4").exit_code == 2
+    assert run("and:s", *words, "--out", str(tmp_path / "norms.svg")).exit_code == 0

@@ -59,7 +59,7 @@ def test_an_answer_is_short(folder):
     ("arguments", "says"),
     [
         (("--claim", "majority of 7"), "'7' is not in the alphabet"),
-        (("--claim", "perhaps"), "neither a formula, such as x3 & x7, nor one of these"),
+        (("--claim", "perhaps"), "neither a formula, such as x3 & x7 or majority:5, nor"),
         (("--claim", "regex:(0"), "cannot be read"),
         (("--claim", "majority", "--read-at", "END"), "no token named 'END'"),
         (("--claim", "majority", "--lengths", "40"), "places"),

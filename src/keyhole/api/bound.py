@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from keyhole.api.margin_bound import MarginBound, margin_bound
 from keyhole.api.norm_sources import NormSource, Source, source_of
 from keyhole.api.result import Result
+from keyhole.api.trained_run import TrainedRun
 from keyhole.bounds import (
     ROUTES,
     Guarantee,
@@ -36,6 +37,7 @@ MEANING = (
     "L use the path norm P_∞, Theorem P the path norm P; law: how inputs are distributed."
 )
 MOST_CONTEXTS = 100  # of a growth
+SECONDS = 5.0  # for the proof of a run for which no theorem says anything
 GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
 LIMITS = {
     ("tabulated", "fixed"): "1: the complexity grows like √log T exactly, so samples like log T",
@@ -55,6 +57,15 @@ class Refused:
 
     theorem: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A bound on the error of a run that the prover has, from its function and its training set."""
+
+    error: float
+    delta: float
+    run: str
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,7 @@ class Bound(Result):
     by_margin: MarginBound | None = None  # of a trained run: what its training margins promise
     gap: Real | None = hidden(default=None)
     samples_needed: tuple[int, ...] = hidden(default=())  # for the gap, by each guarantee
+    promise: "Promise | None" = hidden(default=None)  # of a run for which no theorem says anything
 
     @property
     def smallest(self) -> Guarantee:
@@ -128,9 +140,14 @@ class Bound(Result):
 
     def lines(self, show: Show) -> None:
         """Set a row per theorem, the smallest gap first; then what finite classes say, and growth."""
+        if self.promise is not None:
+            sure = f"with probability ≥ {surely(self.promise.delta)}"
+            show.line(f"error ≤ {at_most(self.promise.error, 4)} on new inputs, {sure}, by proof and counting")
         if self.by_margin is not None:
             show.line(self.by_margin.sentence)
         self._table(show)
+        if self.promise is not None:
+            show.line(f"next: keyhole prove --run {self.promise.run}")
         if self.construction is not None:
             show.line(f"The norms are those of the {self.construction} construction, which is the best one here.")
         for entry in self.finite_classes if show.verbose else self.finite_classes[:1]:
@@ -182,8 +199,9 @@ class Bound(Result):
             show.line(f"{grown.theorem}, norms {grown.norms}: limit of the exponent {grown.limit}")
         if self.refused:
             show.line()
-        for refused in self.refused:
-            show.line(f"Not evaluated: {refused.theorem}. {refused.reason}")
+        for reason in dict.fromkeys(refused.reason for refused in self.refused):
+            theorems = "; ".join(refused.theorem for refused in self.refused if refused.reason == reason)
+            show.line(f"Not evaluated: {theorems}. {reason}")
         if self.rivals:
             show.line()
         for rival in self.rivals:
@@ -264,8 +282,8 @@ def bound(
     m, promised = sample_size(_samples(norms, samples, law)), failure(delta)
     if norms.conditioned and accepted is None:
         raise AssumptionError(
-            f"The training set of {norms.name} was redrawn until it was balanced, and a bound must know how likely a "
-            "set is kept. Give that probability to `keyhole.bound`, as `accepted`."
+            "The training set was redrawn until it was balanced, and a bound must know how likely a set is kept. Give "
+            "that probability to `keyhole.bound`, as `accepted`."
         )
     chance = promised * kept_share(accepted)
     share = chance / len(ROUTES) if norms.measured else chance  # the smallest of several is taken after looking
@@ -280,6 +298,7 @@ def bound(
         raise AssumptionError(f"No theorem applies to these norms: {refused[-1].reason}")  # of the widest
     if guarantees:
         guarantees.sort(key=min(guarantees, key=lambda each: each.value).__ne__)  # the smallest first
+    useful = any(not each.vacuous for each in guarantees)
     return Bound(
         source=norms.name,
         guarantees=tuple(guarantees),
@@ -291,7 +310,17 @@ def bound(
         by_margin=None if norms.margins is None else margin_bound(profile, norms.margins, promised, spent=chance),
         gap=gap,
         samples_needed=() if gap is None else tuple(each.samples_for(gap) for each in guarantees),
+        promise=None if norms.run is None or useful else _promise(norms.run, promised, accepted),
     )
+
+
+def _promise(run: TrainedRun, delta: float, accepted: Real | None) -> Promise | None:
+    """Return what the prover promises of the error of a run, if that is less than 1."""
+    from keyhole.api.prove import Effort, TrainingSet, prove
+
+    training = TrainingSet(accepted=1.0 if accepted is None else float(accepted))
+    proof = prove(run, training, delta=delta, effort=Effort(time_limit=SECONDS))
+    return None if proof.error_bound is None or proof.vacuous else Promise(proof.error_bound, delta, run.name)
 
 
 def _at(norms: NormSource, context: int | None) -> NormProfile:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keyhole.boolean import Levels, SparseFunction, check_context, parse, tabulate
+from keyhole.boolean import Levels, SparseFunction, check_context, read_function, tabulate
 from keyhole.errors import ArgumentError, FormulaError
 from keyhole.languages import FORMS, CountProperty, Property, Restricted, TableProperty, read_property
 
@@ -25,11 +25,11 @@ def _read(text: str, alphabet: tuple[str, ...], shortest: int) -> Property:
     if stated is not None:
         return stated
     try:
-        function = parse(text)
+        function = read_function(text)
     except FormulaError as error:
         raise FormulaError(
-            f"The claim {text[:80]!r} is neither a formula, such as x3 & x7, nor one of these, where S is a symbol and "
-            f"N a number: {', '.join(FORMS)}."
+            f"The claim {text[:80]!r} is neither a formula, such as x3 & x7 or majority:5, nor one of these, where S "
+            f"is a symbol and N a number: {', '.join(FORMS)}."
         ) from error
     if len(alphabet) != 2:
         raise ArgumentError(f"The formula {text!r} is about bits, and the alphabet has {len(alphabet)} symbols.")

@@ -62,6 +62,12 @@ class LengthVerdict:
         return {"COUNTEREXAMPLE": "WRONG INPUT", "VACUOUS": "no words"}.get(self.status, self.status)
 
     @property
+    def cut(self) -> bool:
+        """Return whether time ended before the answer: more of it, or a less busy machine, may settle the rest."""
+        unsettled = self.status == "UNDECIDED" or (self.float_format is not None and not self.float_keeps)
+        return unsettled and self.seconds >= self.time_limit
+
+    @property
     def word(self) -> str:
         """The wrong word: its tokens one after another, with blanks where a name has more than one letter."""
         tokens = self.wrong_tokens or ()
@@ -70,13 +76,15 @@ class LengthVerdict:
     @property
     def known(self) -> str:
         """The margin, the beginning of a wrong word, or the bound."""
+        late = f"; {self.time_limit:g} s used up" if self.cut else ""
         if self.margin is not None:
             kept = f", {self.float_format} error ≤ {at_most(self.float_error or 0.0, 2)}" if self.float_keeps else ""
             open_ = self.float_format is not None and self.float_error is None
-            return f"margin {margin(self.margin)}{kept}{f', {self.float_format} error not bounded' if open_ else ''}"
+            bounded = f", {self.float_format} error not bounded" if open_ else ""
+            return f"margin {margin(self.margin)}{kept}{bounded}{late}"
         if self.wrong_tokens is not None:
             return self.word if len(self.word) <= LETTERS else f"{self.word[: LETTERS - 1]}…"
-        return self.reason if self.bound is None else f"not below {at_least(self.bound)}"
+        return f"{self.reason if self.bound is None else f'not below {at_least(self.bound)}'}{late}"
 
 
 @dataclass(frozen=True)
@@ -122,7 +130,7 @@ def at_length(question: WordQuestion, length: int, search: Search) -> LengthVerd
 
 
 def _stored(path: Path, time_limit: float) -> LengthVerdict | None:
-    """Return the verdict of an earlier call, unless more time could settle what it left open."""
+    """Return the verdict of an earlier call, unless time cut it short, or more time could settle what it left open."""
     known = {part.name for part in fields(LengthVerdict)}
     try:
         stored: dict[str, Any] = loads(path.read_bytes())["verdict"]
@@ -132,7 +140,7 @@ def _stored(path: Path, time_limit: float) -> LengthVerdict | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     unsettled = row.status == "UNDECIDED" or (row.float_format is not None and not row.float_keeps)
-    return None if unsettled and row.time_limit < time_limit else row
+    return None if row.cut or (unsettled and row.time_limit < time_limit) else row
 
 
 def _searched(case: Case, time_limit: float, above: float = 0.0) -> Verification:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from keyhole.api.stored_run import read_run
+from keyhole.api.trained_run import TrainedRun
 from keyhole.attention import Model, Tabulated, evaluate, numbers_of, table_profile, tabulate
 from keyhole.attention import profile as profile_of
 from keyhole.boolean import read_function
@@ -42,6 +43,7 @@ class NormSource:
     sparsity: int | None = None  # of a function
     conditioned: bool = False  # training sets were redrawn until one was balanced
     margins: np.ndarray | None = None  # yf of its training set
+    run: TrainedRun | None = None  # whose norms they are
     constructions: Mapping[str, Construction] = field(default_factory=dict)
 
     @property
@@ -132,4 +134,5 @@ def run_norms(run: str, store: str | Path | None = None, *, tell: Callable[[str]
         samples=len(labels),
         conditioned=trained.conditioned,
         margins=margins,
+        run=trained,
     )

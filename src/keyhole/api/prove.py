@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from keyhole.compiler.constructions import Plan
     from keyhole.prover import WrongShare
     from keyhole.prover.extraction import HeadReading
+    from keyhole.training import Instance
 
     Source = str | Path | Model | Tabulated | Compiled | TrainedRun
 
@@ -164,7 +165,8 @@ class Proof(Result):
         """Say warnings, the function, the verdict and the promised error."""
         for warning in self.warnings:
             show.line(f"WARNING: {warning}")
-        show.line(self.function or f"no function found: {self.reason}")
+        if self.target is None or self.function is not None or show.verbose:
+            show.line(self.function or f"no function found: {self.reason}")
         self._say_verdict(show)
         self._say_promise(show)
         if self.repair is not None:
@@ -351,11 +353,11 @@ def prove(
     )
     certificate = replace(certificate, note=subject.note, assumed=subject.assumed, described=subject.described)
     target = None
-    if run is not None and certificate.junta is None:
+    if certificate.junta is None and (instance := _instance_of(model)) is not None:
         from keyhole.api.target_verdict import against_target
 
         watch(Progress(0, None, "proving the target"))
-        target = against_target(subject, run.instance, time_limit=terms.time_limit)
+        target = against_target(subject, instance, time_limit=terms.time_limit)
     name = run.name if run is not None else str(model) if isinstance(model, str | Path) else "a model"
     return proof_of(name, certificate, tables if certificate.repair is None else certificate.repair.model, target)
 
@@ -469,6 +471,27 @@ def read_source(path: Path) -> CertifiableModel:
     plan = load_undamaged(stored, path)
     require_dense(plan, stored, path)
     return _of_plan(plan)
+
+
+def _instance_of(model: "Source") -> "Instance | None":
+    """Return the function that a run was trained on, or that a construction made, with what its symbols stand for."""
+    if isinstance(model, TrainedRun):
+        return model.instance
+    if isinstance(model, Model | Tabulated) or (isinstance(model, str | Path) and not is_ours(Path(model))):
+        return None
+    if isinstance(model, str | Path):
+        stored = read_model(Path(model))
+        if is_tabulated(stored):
+            return None
+        from keyhole.compiler import load_undamaged
+
+        plan = load_undamaged(stored, Path(model))
+    else:
+        plan = model.plan
+    from keyhole.boolean import UNIFORM
+    from keyhole.training import Instance
+
+    return Instance(plan.context, plan.function, UNIFORM, np.array([False, True]))
 
 
 def _of_plan(plan: "Plan") -> CertifiableModel:

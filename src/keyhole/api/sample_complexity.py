@@ -19,6 +19,7 @@ from keyhole.sweeps.laws import FittedLaw, LawVerdict, learners_figure, steps_fi
 from keyhole.sweeps.plans import Plan, write_plan
 from keyhole.sweeps.thresholds import Attempt, Sweep, Tally, Threshold
 
+PROVABLE = ("transformer", "started")  # learners with weights that `prove` reads
 HEADS = ("T", "m*", "floor", "runs", "not fitted")
 ONLINE = ("T", "runs", "successes", "median steps", "samples")
 NOTES = (
@@ -167,9 +168,18 @@ class SampleComplexity(Result):
             _say_better(self, other, show)
         if self.certificates:
             _say_certificates(self, show)
-        show.line(f"{counted(self.runs, 'run')} ({self.made:,} new) in {self.seconds:.1f} s")
+        self._name_runs(show)
         for each in every if show.verbose else ():
             _say_more(each, show)
+
+    def _name_runs(self, show: Show) -> None:
+        """Say how many runs it rests on, name the last one that succeeded, and what to do with it."""
+        show.line(f"{counted(self.runs, 'run')} ({self.made:,} new) in {self.seconds:.1f} s")
+        rows = [row for row in self.sweep.rows if row.success] or list(self.sweep.rows)
+        if rows:
+            name = max(rows, key=lambda row: (row.created, row.context)).identity[:10]
+            proves = self.learner.get("name") in PROVABLE
+            show.line(f"next: keyhole {'prove --run' if proves else 'runs show'} {name}")
 
     def figures(self) -> dict[str, Figure]:
         """Draw all that can be drawn, by name, the chief figure first."""

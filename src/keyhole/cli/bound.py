@@ -5,11 +5,15 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import complete_functions, complete_runs, count, counts
+from keyhole.cli.arguments import complete_functions, complete_runs, count, counts, lengths
 from keyhole.errors import ArgumentError
 
 FUNCTION = "A function, such as and:3, parity:3, majority:5 or 'x1 & x2': the norms are those of its compiled head."
 LAW = "How inputs are drawn: any; uniform; or 0.2, say, the least probability of a symbol, symbols being independent."
+VARY = (
+    "Also: growth at these contexts, such as 100,1000 or 1e2..1e8; or, of a family such as and:s, a row for each "
+    "sparsity: s=1..6."
+)
 RUN = "A run of `keyhole learn`, by the beginning of its name, or last; or all, for the best bound of every run."
 
 
@@ -31,9 +35,7 @@ def bound_command(
     delta: Annotated[float, typer.Option(help="Probability with which the bound may fail.")] = 0.01,
     gap: Annotated[float | None, typer.Option(help="Also: the samples needed for this gap.")] = None,
     law: Annotated[str, typer.Option(help=LAW, metavar="LAW")] = "any",
-    vary: Annotated[
-        str | None, typer.Option(help="Also: growth at these contexts, such as 100,1000 or 1e2..1e8.", metavar="LIST")
-    ] = None,
+    vary: Annotated[str | None, typer.Option(help=VARY, metavar="LIST")] = None,
     measured: Annotated[
         bool, typer.Option("--measured", help="The norms of --norms were measured after training, which costs more.")
     ] = False,
@@ -58,9 +60,12 @@ def bound_command(
       keyhole bound --norms norms.json --samples 1e6 --gap 0.1
 
       keyhole bound and:3 --samples 1e6 --context 1000 --vary 1e2..1e8
+
+      keyhole bound random:s --samples 1e6 --context 100 --vary s=1..6
     """
     from keyhole.api.bound import Bound, bound
     from keyhole.api.bound_runs import RunBounds, bound_runs
+    from keyhole.api.bound_sparsity import SparsityBounds, bound_sparsities
     from keyhole.api.norm_sources import file_norms, function_norms, json_norms, run_norms
     from keyhole.show.progress_view import view_progress
 
@@ -74,6 +79,12 @@ def bound_command(
         RunBounds.require_ending(out)
         with view_progress("bounding runs") as watch:
             return bound_runs(store, delta=delta, watch=watch)
+    if vary is not None and vary.replace(" ", "").startswith("s="):
+        if function is None or samples is None or context is None:
+            raise ArgumentError("--vary s=… is of a family; give its name, such as and:s, --samples and --context.")
+        SparsityBounds.require_ending(out)
+        sparsities = lengths(vary.partition("=")[2])
+        return bound_sparsities(function, sparsities, samples, context, delta=delta, law=law_of(law))
     Bound.require_ending(out)
     with view_progress("bounding"):
         if run is not None:

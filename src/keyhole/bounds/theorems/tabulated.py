@@ -159,7 +159,7 @@ def fixed_query_layer(profile: NormProfile, theorem: str, needs: tuple[str, ...]
     if block.layernorm == "after":
         raise AssumptionError(
             f"A LayerNorm stands after attention, and {theorem} does not speak of one: it is not Lipschitz near zero "
-            "variance. Train without it."
+            "variance. Train a layer without one, such as transformer:bounded."
         )
     if profile.normaliser != "softmax":
         raise AssumptionError(f"{theorem} is about softmax, and this profile has {profile.normaliser}.")
