@@ -60,7 +60,7 @@ def print_power(folder: Path, draws: int, seed: int) -> None:
         contexts = np.array(one.contexts, dtype=float)
         print(f"\n{name}: T = {contexts[0]:.0f} … {contexts[-1]:.0f}, error {error:.1%} a point, {draws} data sets")
         for truth, values in curves(contexts).items():
-            rates = naming_rates(values, contexts, error, draws=draws, seed=seed)
+            rates = naming_rates(values, contexts, error, draws=draws, seed=seed, smooth=False)
             print(f"  {truth:24s}" + ", ".join(f"{law} {rate:.1%}" for law, rate in rates.items() if rate >= 5e-4))
 
 

@@ -108,11 +108,12 @@ def test_the_table_of_laws_counts_right_and_wrong():
     """A row of the simulation of growth laws tells the share named rightly, wrongly, left open and misfitting."""
     bench = runpy.run_path(str(BENCH / "laws.py"))
     curve, name = bench["REQUIRED"]["a + b T"]
-    row = bench["row"]("a line", curve, name, bench["LONG"], 0.05, 50, 0)
+    rates = bench["naming_rates"](curve(bench["LONG"]), bench["LONG"], 0.05, draws=50)
+    row = bench["row"]("a line", rates, name)
     right, wrong, undecided, misfit = (float(share.rstrip("%")) for share in row.split()[2:6])
     assert right + wrong + undecided + misfit == pytest.approx(100, abs=0.3)
     assert right >= 80
-    mistaken = bench["row"]("a line", curve, "log", bench["LONG"], 0.05, 50, 0)
+    mistaken = bench["row"]("a line", rates, "log")
     assert f"linear {right:.1f}%" in mistaken
 
 

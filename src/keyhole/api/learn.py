@@ -132,14 +132,17 @@ def plan_sweeps(
     return plans
 
 
-def answer_of(by: str, swept: Sweep, growth_laws: Sequence[GrowthLaw]) -> SampleComplexity:
-    """Return the answer that a sweep comes to, by the name a person has for its learner."""
+def answer_of(by: str, swept: Sweep, growth_laws: Sequence[GrowthLaw], *, smooth: bool = True) -> SampleComplexity:
+    """Return the answer that a sweep comes to, by the name a person has for its learner.
+
+    Without `smooth` rivals laws are named by the rule of plans, which were fixed before there were any.
+    """
     plan, task, schedule = swept.plan, swept.plan.task, swept.plan.schedule
     floors = {context: task_floor(task, context, plan.quantile) for context in plan.contexts}
     limits = [plan.learner.remark] if plan.learner.remark else []
     verdict, slopes = None, []
     if comparable(swept.thresholds):
-        verdict = compare_laws(swept.thresholds, laws=growth_laws, confidence=plan.confidence)
+        verdict = compare_laws(swept.thresholds, laws=growth_laws, confidence=plan.confidence, smooth=smooth)
     if isinstance(task, SparseTask):
         if not plan.learner.bears_noise and (task.label_noise or task.feature_noise):
             limits.append(f"warning: {plan.learner.name} does not bear noise, and this task has some")

@@ -138,7 +138,7 @@ def run_plan(
     for name, swept in made.items():
         done = tuple(dict.fromkeys(row.context for row in swept.rows))
         part = replace(swept, plan=replace(swept.plan, contexts=done)) if done else swept
-        answers[name] = answer_of(part.plan.learner.name, part, laws)
+        answers[name] = answer_of(part.plan.learner.name, part, laws, smooth=False)
         if of_longest := predict_longest(answers[name].thresholds, laws):
             predictions[name] = of_longest
     return PlanResult(answers, predictions, chosen)

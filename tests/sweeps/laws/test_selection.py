@@ -112,7 +112,7 @@ def test_a_constant_of_wide_intervals_is_not_named():
 def test_a_better_forecast_is_a_remark():
     """The longest contexts 8 % above log T: it is named, and that (ln T)² predicts those two better is told."""
     rows = [threshold(t, (5 + 12 * log(t)) * (1.08 if t > 2000 else 1), spread=0.05) for t in WIDE]
-    verdict = compare_laws(rows)
+    verdict = compare_laws(rows, smooth=False)
     assert (verdict.winner, best_forecaster(verdict.laws).name) == ("log", "log squared")
     assert verdict.held_out == (2560, 5120)
     assert verdict.decided

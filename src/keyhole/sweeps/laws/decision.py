@@ -21,7 +21,7 @@ from keyhole.errors import DataError
 from keyhole.estimate import Estimate
 from keyhole.files.record import hidden
 from keyhole.sweeps.laws.fit import LawFit, Points, deviance_at, fit_law, read_points
-from keyhole.sweeps.laws.growth_laws import LAWS, BentLaw, GrowthLaw, bent_laws, check_law, read_laws
+from keyhole.sweeps.laws.growth_laws import LAWS, BentLaw, GrowthLaw, Rival, bent_laws, check_law, read_laws, rival_laws
 from keyhole.sweeps.runs.run import SUCCESS
 from keyhole.sweeps.thresholds.threshold import Threshold
 from keyhole.verdicts import LawStatus
@@ -51,7 +51,7 @@ class Decision:
     """The outcome of the rule, one entry for each row of values of the points."""
 
     laws: tuple[GrowthLaw, ...]
-    bends: tuple[BentLaw, ...]
+    bends: tuple[BentLaw | Rival, ...]  # the rivals of three numbers; those halfway between two laws are left out
     fits: tuple[LawFit, ...]
     scores: Float[np.ndarray, "laws draws"]
     fit_p: Float[np.ndarray, "laws draws"]  # probability of a deviance as large, were the law true
@@ -59,7 +59,8 @@ class Decision:
     best: Int[np.ndarray, "draws"]  # place of the law of smallest score
     odds: Float[np.ndarray, "draws"]  # of the best law against the next one
     fitting: Bool[np.ndarray, "draws"]  # whether the best law fits
-    straight: Bool[np.ndarray, "draws"]  # whether it stands up to every bend
+    straight: Bool[np.ndarray, "draws"]  # whether it stands up to every rival
+    obstacle: str  # the rival that it stands up to least, in the first row
     ranging: Bool[np.ndarray, "draws"]  # whether the contexts suffice for it: wide, or a rise is excluded
     misfit: Bool[np.ndarray, "draws"]  # whether no law of the list is the truth
 
@@ -74,7 +75,7 @@ class Decision:
         return np.asarray(self.clear & self.fitting & self.straight & self.ranging & ~self.misfit)
 
 
-def decide(points: Points, laws: Sequence[GrowthLaw] = LAWS) -> Decision:
+def decide(points: Points, laws: Sequence[GrowthLaw] = LAWS, *, smooth: bool = True) -> Decision:
     """The decision rule, for each row of the points' values.
 
     The score of a law is its deviance, −2 ln of its likelihood, and `PRICE` for each coefficient; the odds of two laws
@@ -82,14 +83,16 @@ def decide(points: Points, laws: Sequence[GrowthLaw] = LAWS) -> Decision:
 
     1. its odds against every other law are at least `ODDS`;
     2. it fits: a deviance as large has at least probability `MISFIT`, by the chi-square law;
-    3. it stands up to every bend: a bend of its own, which contains it, is less than `ODDS` times as likely, and a bend
-       of another law is at least `BENT_ODDS` times less likely;
+    3. it stands up to every rival: one that contains it, such as a bend of its own, is less than `ODDS` times as
+       likely; a bend of another law, an offset or a saturating logarithm at least `BENT_ODDS` times less likely; and a
+       curve halfway to another law at least `ODDS` times less likely;
     4. if it grows, the longest context is at least `WIDE` times the shortest; if it is the constant, a rise by a
        factor of `FLAT` over the contexts, or a fall, has odds of at least `ODDS` against it, whatever the law of it.
 
-    It is a misfit if no law fits, or a bent law has odds of at least `ODDS` against the best law, at the price of its
-    three coefficients. Otherwise the answer is left open. Bends contain the constant, with a coefficient more than they
-    have beyond a law that grows: in condition 3 it is given the price of that coefficient.
+    It is a misfit if no law fits, or a rival of three coefficients has odds of at least `ODDS` against the best law, at
+    their price. Otherwise the answer is left open. Without `smooth` rivals the bends are the only ones, as in plans,
+    which were fixed before there were others. Bends contain the constant, with a coefficient more than they have beyond
+    a law that grows: in condition 3 it is given the price of that coefficient.
 
     Statement  Let one of two given curves be true, at points with normal errors. Odds of ODDS or more speak for the
                other with probability at most Φ(−√(2 ln ODDS)) = 2.9 %, however near or far the two are.
@@ -110,11 +113,18 @@ def decide(points: Points, laws: Sequence[GrowthLaw] = LAWS) -> Decision:
     freedom = (len(points.contexts) - coefficients)[:, None]
     tails = chdtrc(np.maximum(freedom, 1), np.maximum(deviances, 0.0))
     fit_p = np.where(freedom > 0, tails, 1.0)
-    bends = bent_laws(points.contexts)
-    bent = np.array([fit_law(points, bend).deviance for bend in bends])
-    gains = deviances[best, rows] - bent
+    rivals: tuple[BentLaw | Rival, ...] = (
+        *bent_laws(points.contexts),
+        *(rival_laws(points.contexts) if smooth else ()),
+    )
+    bends = tuple(rival for rival in rivals if isinstance(rival, BentLaw) or rival.scaled)
+    fitted = np.array(
+        [fit_law(points, rival if isinstance(rival, BentLaw) else rival.curve).deviance for rival in rivals]
+    )
+    gains = deviances[best, rows] - fitted
+    bent = fitted[[rivals.index(bend) for bend in bends]]
     constant = coefficients[best] == 1
-    limits = np.array([[_largest_gain(law, bend) for law in laws] for bend in bends])[:, best]
+    limits = np.array([[_largest_gain(law, rival) for law in laws] for rival in rivals])[:, best]
     price = PRICE * (3 - coefficients[best])
     return Decision(
         laws=laws,
@@ -127,8 +137,9 @@ def decide(points: Points, laws: Sequence[GrowthLaw] = LAWS) -> Decision:
         odds=np.exp(np.minimum((second - first) / 2, 700.0)),
         fitting=fit_p[best, rows] >= MISFIT,
         straight=(gains < limits).all(axis=0),
+        obstacle=rivals[int((gains - limits)[:, 0].argmax())].formula,
         ranging=np.where(constant, _is_flat(points, laws), points.ends[1] / points.ends[0] >= WIDE),
-        misfit=(fit_p < MISFIT).all(axis=0) | (gains.max(axis=0) - price >= 2 * log(ODDS)),
+        misfit=(fit_p < MISFIT).all(axis=0) | ((deviances[best, rows] - bent).max(axis=0) - price >= 2 * log(ODDS)),
     )
 
 
@@ -139,6 +150,7 @@ def naming_rates(
     *,
     draws: int = 1000,
     seed: int = 0,
+    smooth: bool = True,
 ) -> dict[str, float]:
     """The power of the rule by simulation: how often each law is named where m* has these values at these contexts.
 
@@ -152,7 +164,7 @@ def naming_rates(
     sizes = np.broadcast_to(np.asarray(errors, dtype=float), places.shape)
     noise = np.random.default_rng(seed).standard_normal((draws, len(places))) * sizes
     points = Points(places, np.log(np.asarray(values, dtype=float)) + noise, sizes, np.zeros(len(places), dtype=int))
-    return shares(decide(points))
+    return shares(decide(points, smooth=smooth))
 
 
 def shares(decision: Decision) -> dict[str, float]:
@@ -164,11 +176,13 @@ def shares(decision: Decision) -> dict[str, float]:
     return {**named, "undecided": float((~decision.named & ~decision.misfit).mean()), "misfit": misfit}
 
 
-def _largest_gain(law: GrowthLaw, bend: BentLaw) -> float:
-    """Return the most that a bend may gain on a law, in deviance, if the law is to be named."""
+def _largest_gain(law: GrowthLaw, rival: BentLaw | Rival) -> float:
+    """Return the most that a rival may gain on a law, in deviance, if the law is to be named."""
     if law.parameters == 1:
         return PRICE + 2 * log(ODDS)
-    return 2 * log(ODDS) if law == bend.law else -2 * log(BENT_ODDS)
+    if law == rival.law if isinstance(rival, BentLaw) else law.name in rival.contains:
+        return 2 * log(ODDS)
+    return -2 * log(BENT_ODDS if isinstance(rival, BentLaw) or rival.scaled else ODDS)
 
 
 def _is_flat(points: Points, laws: Sequence[GrowthLaw]) -> Bool[np.ndarray, "draws"]:
@@ -229,7 +243,7 @@ class LawVerdict:
     status: LawStatus
     scatter: float  # variance about the best law over what the intervals allow; above 1 no law explains all of it
     monotone_p: float  # at most this probable are points as far from every rising curve, were one the truth
-    rival: str  # the bent law that fits best
+    rival: str  # the bent, offset or saturating law that fits best
     rival_odds: float  # its odds against the best law, at the price of its coefficients
     power: float  # how often the best law, were it true as fitted, would be named on such points
     held_out: tuple[int, ...]  # the longest contexts, which the laws predict from the others
@@ -288,6 +302,7 @@ def compare_laws(
     laws: Sequence[str | GrowthLaw] = LAWS,
     confidence: float = 0.9,
     resamples: int = RESAMPLES,
+    smooth: bool = True,
 ) -> LawVerdict:
     """Every law fitted and ranked, with what the decision rule says, and with its error on the longest contexts.
 
@@ -306,7 +321,7 @@ def compare_laws(
         )
     for law in compared:
         check_law(law, points.contexts)
-    decision = decide(points, compared)
+    decision = decide(points, compared, smooth=smooth)
     scatter = max(1.0, min(float(fit.deviance[0]) / max(n - fit.law.parameters, 1) for fit in decision.fits))
     resampled = points.resampled(resamples, scatter, np.random.default_rng(0))
     refits = [fit_law(resampled, law) for law in compared]
@@ -340,7 +355,7 @@ def compare_laws(
         monotone_p=_monotone_p(points),
         rival=decision.bends[place].formula,
         rival_odds=exp(min(ln_odds, 700.0)),
-        power=_power(decision, points),
+        power=_power(decision, points, smooth=smooth),
         held_out=tuple(int(context) for context in later.contexts),
         warnings=(),
     )
@@ -408,7 +423,7 @@ def _obstacles(verdict: LawVerdict, decision: Decision, points: Points) -> Itera
     if not decision.fitting[0]:
         yield f"{first.formula} itself does not fit: probability {first.fit_p:.1g}."
     if not decision.straight[0]:
-        yield f"{verdict.rival} explains the points as well (a name takes odds of {BENT_ODDS:g} to 1)."
+        yield f"{decision.obstacle} explains the points about as well, and is not one of the laws compared."
     if not decision.clear[0]:
         yield (
             f"A name takes odds of {ODDS:g} to 1. On points like these {first.formula} would be named in "
@@ -416,13 +431,13 @@ def _obstacles(verdict: LawVerdict, decision: Decision, points: Points) -> Itera
         )
 
 
-def _power(decision: Decision, points: Points) -> float:
+def _power(decision: Decision, points: Points, *, smooth: bool) -> float:
     """Return how often the rule names the best law on points that are redrawn about it with their errors."""
     best = int(decision.best[0])
     centred = Points(points.contexts, decision.fits[best].ln_values(points.contexts)[0], points.errors, points.side)
     centred = centred if (points.side == 0).all() else centred.subset(np.flatnonzero(points.side == 0))
     redrawn = centred.resampled(POWER_DRAWS, 1.0, np.random.default_rng(0))
-    return shares(decide(redrawn, decision.laws))[decision.laws[best].name]
+    return shares(decide(redrawn, decision.laws, smooth=smooth))[decision.laws[best].name]
 
 
 def _monotone_p(points: Points) -> float:

@@ -8,9 +8,10 @@ To add a law of the form a + b·f(T), make an `AffineLaw`. To add a law of anoth
 of `GrowthLaw`. Give your own law to `compare_laws(..., laws=...)` or `keyhole.learn(..., laws=...)`. A law of the
 library goes into `LAWS` below.
 
-A law that stops growing, or that is level at first, is not in the list of laws that are compared, and some law of the
-list always fits it best. A bent law stands for it: growth by a law of the list between two contexts, none outside. A
-law has to stand up to these rivals before it is named.
+Some law of the list always fits best, whatever the truth is. So a law has to stand up to rivals before it is named,
+which are not named themselves. A bent law grows between two contexts, and is level outside. An offset logarithm begins
+to grow smoothly, and a saturating one ceases so. And halfway between two laws stands a curve: points that do not tell a
+law from it do not tell the law from what lies between.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -242,3 +243,48 @@ def bent_laws(contexts: Float[np.ndarray, "n"]) -> tuple[BentLaw, ...]:
         for bend in inner
         for start, stop in ((low, bend), (bend, high))
     )
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A curve that is not in the list of laws, and that a law has to stand up to."""
+
+    curve: AffineLaw
+    scaled: bool  # whether it is one of many that differ by a scale, which is then a third number
+    contains: tuple[str, ...] = ()  # names of the laws that it nears at some scale, so that it cannot be ruled out
+
+    @property
+    def formula(self) -> str:
+        """The formula of the curve."""
+        return self.curve.formula
+
+
+def rival_laws(contexts: Float[np.ndarray, "n"]) -> tuple[Rival, ...]:
+    """Logarithms with an offset, and saturating ones, by scale; and the curves halfway between two laws.
+
+    >>> [rival.formula for rival in rival_laws(np.array([10.0, 1000.0]))][-3:]
+    ['a + b (ln T)^1.5', 'a + b T^¼', 'a + b T^¾']
+    """
+    scales = np.geomspace(contexts.min() / BEYOND, contexts.max() * BEYOND, SCALES).tolist()
+    return (
+        *(Rival(_offset(scale), scaled=True, contains=("log", "linear")) for scale in scales),
+        *(Rival(_saturating(scale), scaled=True, contains=("log",)) for scale in scales),
+        *(Rival(AffineLaw("halfway", formula, f), scaled=False) for formula, f in HALFWAY.items()),
+    )
+
+
+BEYOND, SCALES = 2.0, 13  # the scales reach so far beyond the contexts, and are so many
+HALFWAY: dict[str, Callable[[Array], Array]] = {
+    "a − b T^(−¼)": lambda contexts: -(contexts**-0.25),
+    "a + b (ln T)^1.5": lambda contexts: np.log(contexts) ** 1.5,
+    "a + b T^¼": lambda contexts: contexts**0.25,
+    "a + b T^¾": lambda contexts: contexts**0.75,
+}
+
+
+def _offset(scale: float) -> AffineLaw:
+    return AffineLaw("offset log", f"a + b ln(T + {scale:.2g})", lambda contexts: np.log(contexts + scale))
+
+
+def _saturating(scale: float) -> AffineLaw:
+    return AffineLaw("saturating", f"a − b ln(1 + {scale:.2g}/T)", lambda contexts: -np.log1p(scale / contexts))
