@@ -161,15 +161,15 @@ def walked(tree: Path, name: str) -> tuple[int | None, int | None]:
 def sizes(tree: Path) -> dict[str, int | None]:
     """Every row of the table."""
     sources = parsed(tree / "src")
-    core = [path for path in sources if "apps" not in path.parts]
+    core = [path for path in sources if "apps" not in path.relative_to(tree).parts]
     every = [function for source in sources.values() for function in functions(source)]
     inside = (
         function
         for path, source in sources.items()
-        if "cli" not in path.parts and not path.stem.startswith("command")
+        if "cli" not in path.relative_to(tree).parts and not path.stem.startswith("command")
         for function in functions(source)
     )
-    read = [key for path, source in sources.items() if renders(path) for key in keys(source)]
+    read = [key for path, source in sources.items() if renders(path.relative_to(tree)) for key in keys(source)]
     tests = [
         test for source in parsed(tree / "tests").values() for test in functions(source) if test.name[:5] == "test_"
     ]
