@@ -26,8 +26,7 @@ from keyhole.latent.inference.attentions import make_attention
 from keyhole.latent.inference.problem import Settings
 from keyhole.latent.inference.rates import PowerOfT
 from keyhole.latent.models.registry import find_model
-from keyhole.prover.certificate import Terms
-from keyhole.prover.certification import _require_samples, certificate_of
+from keyhole.prover.certificate import Terms, _require_samples, certificate_of
 from keyhole.prover.proof.lower_bound import Verification
 from keyhole.prover.sample.repeats import Repeats, shared_rows
 from keyhole.prover.sample.sample_bound import Disagreement, HeldOut, Identification

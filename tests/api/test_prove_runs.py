@@ -14,8 +14,7 @@ from keyhole.api.run_certificate import shares
 from keyhole.api.trained_run import TrainedRun
 from keyhole.boolean.junta import Junta, uniform_law
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.prover.certificate import Terms
-from keyhole.prover.certification import certificate_of
+from keyhole.prover.certificate import Terms, certificate_of
 from keyhole.prover.extraction.extraction import CertifiableModel
 from keyhole.sweeps.runs.store import RunSummary
 from keyhole.training.task import Instance, SparseTask

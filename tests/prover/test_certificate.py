@@ -11,8 +11,7 @@ from keyhole.boolean.junta import Junta, biased_bits, uniform_law
 from keyhole.bounds.finite.identification import identification_size
 from keyhole.bounds.finite.occam import certificate_nats, exact_error
 from keyhole.errors import ArgumentError, AssumptionError, DataError
-from keyhole.prover.certificate import SET_ASIDE, Terms
-from keyhole.prover.certification import certificate_of
+from keyhole.prover.certificate import SET_ASIDE, Terms, certificate_of
 from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.proof.tables import Drift
 from keyhole.prover.sample.sample_bound import identify
@@ -174,9 +173,9 @@ def test_the_function_of_the_model_is_a_rival(monkeypatch, assumed):
     inputs = uniform_law(2).draw(4000, 30, np.random.default_rng(0))
     inputs = inputs[alone(inputs) == larger(inputs)][:1000]
     inputs[:2, [1, 2]] = [[0, 0], [0, 1]]
-    monkeypatch.setattr("keyhole.prover.certification.law_doubt", lambda *_: "")
+    monkeypatch.setattr("keyhole.prover.certificate.law_doubt", lambda *_: "")
     monkeypatch.setattr(
-        "keyhole.prover.certification.juntas_that_fit",
+        "keyhole.prover.certificate.juntas_that_fit",
         lambda *given, **kept: replace(juntas_that_fit(*given, **kept), finished=False, only=None),
     )
     terms = replace(UNIFORM, assume_junta=assumed)
@@ -206,7 +205,7 @@ def test_no_search_is_made_twice(monkeypatch, assumed, searches):
     """One search where S ≥ 3 or nothing is assumed, two where S is smaller."""
     asked = []
     monkeypatch.setattr(
-        "keyhole.prover.certification.juntas_that_fit",
+        "keyhole.prover.certificate.juntas_that_fit",
         lambda *given, **kept: asked.append(given[2]) or juntas_that_fit(*given, **kept),
     )
     target = junta_of("x1 & x4")
@@ -381,7 +380,7 @@ def test_a_biased_law_with_redrawn_sets():
 def test_identification_of_redrawn_sets_promises_delta(monkeypatch):
     """Sets kept with probability ¼: the sample size is that of δ/4, and of kept sets a wrong name has chance δ."""
     monkeypatch.setattr(
-        "keyhole.prover.certification.juntas_that_fit",
+        "keyhole.prover.certificate.juntas_that_fit",
         lambda *given, **kept: replace(juntas_that_fit(*given, **kept), finished=False, only=None, reason="late"),
     )
     terms = replace(UNIFORM, accepted=0.25, assume_junta=3)

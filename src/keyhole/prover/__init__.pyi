@@ -1,6 +1,6 @@
 from keyhole.prover.certificate import ModelCertificate as ModelCertificate
 from keyhole.prover.certificate import Terms as Terms
-from keyhole.prover.certification import certificate_of as certificate_of
+from keyhole.prover.certificate import certificate_of as certificate_of
 from keyhole.prover.proof.float_error import FLOAT_ASSUMED as FLOAT_ASSUMED
 from keyhole.prover.proof.float_error import FLOAT_UNITS as FLOAT_UNITS
 from keyhole.prover.proof.float_error import float_error as float_error

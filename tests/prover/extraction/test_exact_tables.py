@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from keyhole.attention.tables import tabulate
 from keyhole.attention.weights import Wiring
 from keyhole.boolean.junta import uniform_law
-from keyhole.prover.certificate import Terms
-from keyhole.prover.certification import certificate_of
+from keyhole.prover.certificate import Terms, certificate_of
 from keyhole.prover.extraction.exact_tables import APART, brought_nearer, exact_tables, nearer_tables
 from keyhole.prover.extraction.extraction import certifiable
 from keyhole.prover.proof.tables import outputs, split, tables_of

@@ -8,8 +8,7 @@ from keyhole.attention.evaluation import Evaluator, evaluate, token_terms
 from keyhole.attention.tables import dense
 from keyhole.boolean.junta import uniform_law
 from keyhole.compiler.assembly import to_tabulated
-from keyhole.prover.certificate import Terms
-from keyhole.prover.certification import certificate_of
+from keyhole.prover.certificate import Terms, certificate_of
 from keyhole.prover.extraction.extraction import certifiable
 
 from helpers.compiled_plans import all_plans

@@ -12,8 +12,7 @@ from keyhole.attention.evaluation import Evaluator
 from keyhole.boolean.fitting.minimal import juntas_that_fit
 from keyhole.boolean.junta import SymbolLaw, biased_bits, uniform_law
 from keyhole.errors import DataError
-from keyhole.prover.certificate import Terms
-from keyhole.prover.certification import certificate_of
+from keyhole.prover.certificate import Terms, certificate_of
 from keyhole.prover.sample import repeats
 from keyhole.prover.sample.repeats import repeats_of, shared_rows
 from keyhole.prover.sample.sample_bound import held_out_bound, identify, occam_bound
