@@ -52,7 +52,7 @@ class CompiledStart(StartedLearner):
     target: SparseFunction | None = field(default=None, compare=False, repr=False)
     start: ClassVar[str] = "compiled"
     remark: ClassVar[str] = (
-        "started:compiled is told the hidden function and starts from it: success means that training kept it"
+        "started:compiled starts from weights that compute the hidden function: success means that training kept it"
     )
 
     def record(self) -> dict[str, Any]:

@@ -35,7 +35,9 @@ def read_labelled(path: Path) -> tuple[np.ndarray, np.ndarray]:
     if suffix not in {".npz", ".csv"}:
         raise DataError(f"{str(path)!r} is neither .npz nor .csv; {HOW}.")
     try:
-        inputs, labels = _sample_of_npz(path) if suffix == ".npz" else _sample_of_csv(path)
+        inputs, labels = (
+            parse_arrays(read_bytes(path), ("inputs", "labels")) if suffix == ".npz" else _sample_of_csv(path)
+        )
     except OSError as error:
         raise DataError(f"The data {str(path)!r} cannot be read: {error.strerror or error}.") from error
     except (ValueError, csv.Error) as error:
@@ -58,11 +60,6 @@ def as_sample(inputs: Any, labels: Any, where: str = "the data") -> tuple[np.nda
     if not (known <= {0, 1} or known <= {-1, 1}):
         raise DataError(f"{where} has labels {sorted(known)[:5]}; give 0 and 1, or −1 and 1.")
     return symbols.astype(np.int64), answers > 0
-
-
-def _sample_of_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    inputs, labels = parse_arrays(read_bytes(path), ("inputs", "labels"))
-    return inputs, labels
 
 
 def _sample_of_csv(path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -156,7 +156,9 @@ def _make_spec(content: Content) -> dict[str, Any]:
     title = alt.TitleParams(_lines(figure.title, TITLE))
     if figure.subtitle:
         title = alt.TitleParams(_lines(figure.title, TITLE), subtitle=_lines(figure.subtitle, SUBTITLE))
-    label = _longest_label(figure)
+    layers = [layer for layer in (figure, *figure.over) if layer.kind not in ("heatmap", "map")]
+    names = (str(row[layer.colour.column]) for layer in layers if layer.colour for row in layer.rows)
+    label = max(map(len, names), default=0)
     legend = {**LEGEND, "columns": max(1, int(WIDTH // (LETTER * label + KEY)))}
     usermeta = {"label": label, "left": _left_letters(figure)}  # for a page that draws it at another width
     configured = drawn.properties(title=title, usermeta=usermeta).configure(**CONFIG, legend=legend)
@@ -167,13 +169,6 @@ def _make_spec(content: Content) -> dict[str, Any]:
 def _lines(text: str, letters: int) -> str | list[str]:
     """A text as it is, or in lines where it is longer."""
     return text if len(text) <= letters else wrap(text, letters)
-
-
-def _longest_label(figure: Figure) -> int:
-    """The letters of the longest name in the legend; 0 where there is none."""
-    layers = [layer for layer in (figure, *figure.over) if layer.kind not in ("heatmap", "map")]
-    names = (str(row[layer.colour.column]) for layer in layers if layer.colour for row in layer.rows)
-    return max(map(len, names), default=0)
 
 
 def _left_letters(figure: Figure) -> int:

@@ -33,12 +33,7 @@ FORMATS: dict[str, Callable[[Figure], str | bytes]] = {
 
 def save_figure(figure: Figure, path: Path) -> Path:
     """Write the figure in the format of the path's ending, and return the path."""
-    require_format(path)
-    content = FORMATS[path.suffix.lower()](figure)
-    return write_file(path, content.encode() if isinstance(content, str) else content)
-
-
-def require_format(path: Path) -> None:
-    """Refuse a name that says no format, before anything is computed for it."""
     if path.suffix.lower() not in FORMATS:
         raise OutputError(f"A figure was asked for as {path.name!r}; its name must end in {', '.join(FORMATS)}.")
+    content = FORMATS[path.suffix.lower()](figure)
+    return write_file(path, content.encode() if isinstance(content, str) else content)

@@ -55,7 +55,7 @@ def test_one_array_of_two_axes(read, tmp_path):
 @pytest.mark.parametrize(
     "content",
     ["", "{}", "[]", '{"models": []}', '{"models": [{"file": "a"}]}', '{"models": [{"file": 3, "positions": []}]}',
-     '{"models": [{"file": "a", "positions": ["x"]}]}', '{"models": 3}'],
+     '{"models": [{"file": "a", "positions": ["?"]}]}', '{"models": 3}'],
 )  # fmt: skip
 def test_what_is_no_key_is_refused(tmp_path, content):
     """A key has models, each with a file and positions."""
