@@ -7,16 +7,19 @@ needs labels; sharpening is kept only if no training sample is lost by it.
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keyhole.attention import Evaluator, Softmax, Tabulated, dense
 from keyhole.boolean import Junta, SymbolLaw, without_ignored
 from keyhole.boolean.fitting import Sample
-from keyhole.prover.certificate import ModelCertificate
 from keyhole.prover.extraction.extraction import agreement, majority_table
 from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.sample.sample_bound import wrong_answers
+
+if TYPE_CHECKING:
+    from keyhole.prover.certificate import ModelCertificate
 
 SHARPER = 2.0  # fixed about half of the trained models tried; 4 often breaks the function
 
@@ -31,8 +34,8 @@ class Repair:
 
 
 def repaired(
-    shown: ModelCertificate, evaluator: Evaluator, sample: Sample | None
-) -> tuple[ModelCertificate, Evaluator]:
+    shown: "ModelCertificate", evaluator: Evaluator, sample: Sample | None
+) -> tuple["ModelCertificate", Evaluator]:
     """The first repair that ends in a proof: sharpening, where no sample is lost by it, else the sink projection."""
     model, terms, junta = evaluator.model, shown.terms, shown.junta
     if junta is None:  # nothing to be near to
