@@ -34,6 +34,8 @@ def use_functions_of_models(folder: Path) -> None:
     degree: int = facts.degree
     assert_type(keyhole.explain("margin"), keyhole.Explanation)
     model = keyhole.compile("x3 & ~x5", 16)
+    chain: keyhole.CompiledCircuit = keyhole.compile_circuit("a = x1 & x2; a ^ x3", 8, "steps", fan_in=2)
+    assert_type(chain.gates, int)
     assert_type(model, keyhole.Compiled)
     margin: float = model.proof.margin
     file: Path = model.save(folder / "and.safetensors")

@@ -35,6 +35,8 @@ from keyhole.api.compare_runs import RunComparison as RunComparison
 from keyhole.api.compare_runs import compare_runs as compare_runs
 from keyhole.api.compile import Compiled as Compiled
 from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
+from keyhole.api.compile_circuit import CompiledCircuit as CompiledCircuit
+from keyhole.api.compile_circuit import compile_circuit as compile_circuit
 from keyhole.api.describe import Description as Description
 from keyhole.api.describe import describe as describe
 from keyhole.api.describe import describe_file as describe_file

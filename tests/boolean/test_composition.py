@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.boolean.families import majority
-from keyhole.boolean.formula import OPERATIONS, balanced, count, join, look_up
+from keyhole.boolean.formula import OPERATIONS, Functions, balanced, count, join, look_up
 from keyhole.boolean.function import constant, literal
 from keyhole.errors import FormulaError
 
@@ -62,7 +62,7 @@ def test_precedence(operands, data):
         for product_of in sums:
             total ^= np.all([operand(INPUTS) for operand in product_of], axis=0)
         expected |= total
-    assert join(operands, signs)(INPUTS).tolist() == expected.tolist()
+    assert join(Functions(), operands, signs)(INPUTS).tolist() == expected.tolist()
 
 
 @given(st.lists(near, min_size=1, max_size=9), st.sampled_from("&|^"))

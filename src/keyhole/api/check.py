@@ -7,6 +7,7 @@ from typing import ClassVar
 from keyhole.api.result import Result
 from keyhole.checkpoints import is_tabulated
 from keyhole.compiler import Inspection, inspect
+from keyhole.compiler.circuits import inspect_circuit, is_circuit
 from keyhole.errors import CheckpointError
 from keyhole.files.model import read_model
 from keyhole.show.answer import Show
@@ -50,11 +51,11 @@ def check(path: str | Path) -> Checked:
             f"{str(path)!r} holds the tables of a model, not a compiled function: nothing to check against; "
             f"`keyhole prove {path}` says what it computes."
         )
-    inspections = tuple(inspect(stored))
+    inspections = tuple(inspect_circuit(stored) if is_circuit(stored) else inspect(stored))
     return Checked(
         file=str(path),
         holds=all(each.holds for each in inspections),
-        function=stored.description.get("function"),
+        function=stored.description.get("circuit" if is_circuit(stored) else "function"),
         context=stored.description.get("context"),
         construction=stored.description.get("construction"),
         inspections=inspections,

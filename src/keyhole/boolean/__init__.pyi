@@ -1,3 +1,5 @@
+from keyhole.boolean.circuit import FIRST_GATE as FIRST_GATE
+from keyhole.boolean.circuit import Circuit as Circuit
 from keyhole.boolean.families import conjunction as conjunction
 from keyhole.boolean.families import disjunction as disjunction
 from keyhole.boolean.families import majority as majority
@@ -22,6 +24,8 @@ from keyhole.boolean.function import move as move
 from keyhole.boolean.function import table_bits as table_bits
 from keyhole.boolean.function import table_digits as table_digits
 from keyhole.boolean.function import tabulate as tabulate
+from keyhole.boolean.gates import MAX_FAN_IN as MAX_FAN_IN
+from keyhole.boolean.gates import read_circuit as read_circuit
 from keyhole.boolean.influence import UNIFORM as UNIFORM
 from keyhole.boolean.influence import Bernoulli as Bernoulli
 from keyhole.boolean.influence import balanced as balanced

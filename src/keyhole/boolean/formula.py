@@ -11,9 +11,10 @@ Many functions joined into one: by operators, by counting how many are true, by 
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Generic, NoReturn, TypeVar
 
 import numpy as np
 
@@ -39,15 +40,78 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
-def join(operands: list[SparseFunction], operators: list[str], binding: str = "|^&") -> SparseFunction:
+V = TypeVar("V")
+
+
+class Algebra(ABC, Generic[V]):
+    """The values that a formula's parts stand for: functions, or the gates of a circuit."""
+
+    @abstractmethod
+    def variable(self, position: int) -> V:
+        """The bit at a position."""
+
+    @abstractmethod
+    def constant(self, value: bool) -> V:  # noqa: FBT001  (the value is the function)
+        """The constant 0 or 1."""
+
+    @abstractmethod
+    def negation(self, value: V) -> V:
+        """The opposite."""
+
+    @abstractmethod
+    def operation(self, sign: str, values: list[V]) -> V:
+        """One of &, ^ and | over all values."""
+
+    @abstractmethod
+    def count(self, arguments: list[V], levels: tuple[bool, ...]) -> V:
+        """The entry of `levels` for the number of true arguments."""
+
+    @abstractmethod
+    def look_up(self, arguments: list[V], values: Values) -> V:
+        """The entry of a table, the first argument being the least significant bit."""
+
+    def named(self, name: str) -> V | None:  # noqa: ARG002  (a formula has no names)
+        """The value of a name, or None if there is no such name."""
+        return None
+
+
+class Functions(Algebra[SparseFunction]):
+    """A formula as one sparse function of the context."""
+
+    def variable(self, position: int) -> SparseFunction:
+        """A literal."""
+        return literal(position)
+
+    def constant(self, value: bool) -> SparseFunction:  # noqa: FBT001
+        """A function of no position."""
+        return constant(value)
+
+    def negation(self, value: SparseFunction) -> SparseFunction:
+        """The negated function."""
+        return ~value
+
+    def operation(self, sign: str, values: list[SparseFunction]) -> SparseFunction:
+        """The functions joined in a tree of logarithmic depth."""
+        return balanced(OPERATIONS[sign], values)
+
+    def count(self, arguments: list[SparseFunction], levels: tuple[bool, ...]) -> SparseFunction:
+        """The joint function, as `count` gives it."""
+        return count(arguments, levels)
+
+    def look_up(self, arguments: list[SparseFunction], values: Values) -> SparseFunction:
+        """The joint function, as `look_up` gives it."""
+        return look_up(arguments, values)
+
+
+def join(algebra: Algebra[V], operands: list[V], operators: list[str], binding: str = "|^&") -> V:
     """Operands and the operators between them, the loosest operator taken apart first."""
     if not operators:
         return operands[0]
     loosest, groups, start = binding[0], [], 0
     for stop in [*(i + 1 for i, sign in enumerate(operators) if sign == loosest), len(operands)]:
-        groups.append(join(operands[start:stop], operators[start : stop - 1], binding[1:]))
+        groups.append(join(algebra, operands[start:stop], operators[start : stop - 1], binding[1:]))
         start = stop
-    return balanced(OPERATIONS[loosest], groups)
+    return groups[0] if len(groups) == 1 else algebra.operation(loosest, groups)
 
 
 def balanced(operation: Operation, functions: list[SparseFunction]) -> SparseFunction:
@@ -107,7 +171,7 @@ MAX_DEPTH = 200  # open brackets at once
 MAX_POSITION_DIGITS = 18  # positions are 64-bit integers
 
 TOKEN = re.compile(
-    r"(?P<space>[ \t\r\n]+)|x(?P<position>[0-9]+)|(?P<name>[a-z]+)"
+    r"(?P<space>[ \t\r\n]+)|x(?P<position>[0-9]+)|(?P<name>[a-z][a-z0-9_]*)"
     r"|(?P<word>[0-9][0-9a-fx]*)|(?P<sign>[&|^~(),;])"
 )
 PLAIN = ("and", "or", "parity", "maj", "majority")
@@ -146,14 +210,14 @@ def parse(text: str) -> SparseFunction:
     """
     if not text.strip():
         raise FormulaError("The formula is empty; write one such as 'x3 & ~x17 | maj(x1, x2, x5)'.")
-    return Reader(text).read()[0]
+    return Reader(text, Functions()).read()[0]
 
 
-class Reader:
+class Reader(Generic[V]):
     """One pass over the tokens by recursive descent: two calls for every open bracket."""
 
-    def __init__(self, text: str) -> None:
-        self.text, self.next, place = text, 0, 0
+    def __init__(self, text: str, algebra: Algebra[V]) -> None:
+        self.text, self.algebra, self.next, place = text, algebra, 0, 0
         self.tokens: list[Token] = []
         while place < len(text):
             match = TOKEN.match(text, place)
@@ -167,12 +231,12 @@ class Reader:
             place = match.end()
         self.tokens.append(Token("end", "", len(text.rstrip())))
 
-    def read(self, opening: Token | None = None, name: str = "", depth: int = 0) -> list[SparseFunction]:
+    def read(self, opening: Token | None = None, name: str = "", depth: int = 0) -> list[V]:
         """The arguments of a function up to its closing bracket; one formula in a plain bracket, or up to the end."""
         if opening is not None and depth > MAX_DEPTH:
             self._refuse(opening, f"Brackets may be nested {MAX_DEPTH} deep, but here they go deeper")
-        arguments: list[SparseFunction] = []
-        operands: list[SparseFunction] = []
+        arguments: list[V] = []
+        operands: list[V] = []
         operators: list[str] = []
         while True:
             operands.append(self._operand("" if arguments or operators else name, depth))
@@ -181,7 +245,7 @@ class Reader:
             if token.text in OPERATIONS:
                 operators.append(token.text)
             elif closes or (token.text == "," and name):
-                arguments.append(join(operands, operators))
+                arguments.append(join(self.algebra, operands, operators))
                 operands, operators = [], []
                 if closes:
                     return arguments
@@ -195,7 +259,7 @@ class Reader:
                 ending = "the end" if opening is None else f"{'a comma or ' * bool(name)}a closing bracket"
                 self._refuse(token, f"Expected &, |, ^ or {ending}, found {token.typed!r}")
 
-    def _operand(self, empty: str, depth: int) -> SparseFunction:
+    def _operand(self, empty: str, depth: int) -> V:
         """A variable, a constant, a bracket or a call, with the negations before it.
 
         `empty` names the function whose first argument this is.
@@ -207,17 +271,19 @@ class Reader:
             digits = token.text.lstrip("0") or "0"  # int refuses thousands of digits, zeros included
             if len(digits) > MAX_POSITION_DIGITS:
                 self._refuse(token, f"A position has at most {MAX_POSITION_DIGITS} digits, but this has more")
-            value = literal(int(digits))
+            value = self.algebra.variable(int(digits))
         elif token.text == "(":
             (value,) = self.read(token, depth=depth + 1)
         elif token.text in EXAMPLES and (token.text not in WORDS or self.tokens[self.next].text == "("):
             opening, header = self._head(token)
             value = self._apply(token.text, header, self.read(opening, token.text, depth + 1))
         elif token.text in ("0", "1"):
-            value = constant(token.text == "1")
+            value = self.algebra.constant(token.text == "1")
+        elif token.kind == "name" and (named := self.algebra.named(token.text)) is not None:
+            value = named
         else:
             self._refuse(token, _complaint(token, empty))
-        return ~value if flips % 2 else value
+        return self.algebra.negation(value) if flips % 2 else value
 
     def _take(self) -> Token:
         """The next token; after the last one its end again."""
@@ -243,24 +309,26 @@ class Reader:
             self._refuse(after if token.kind == "end" else token, complaint)
         return token
 
-    def _apply(self, name: str, header: Token | None, arguments: list[SparseFunction]) -> SparseFunction:
+    def _apply(self, name: str, header: Token | None, arguments: list[V]) -> V:
         """The value of a function at its arguments."""
         number = len(arguments)
         if header is None:
             operator = {"and": "&", "or": "|", "parity": "^"}.get(name)
             if operator is not None:
-                return balanced(OPERATIONS[operator], arguments)
-            return count(arguments, tuple(ones > number // 2 for ones in range(number + 1)))
+                return arguments[0] if number == 1 else self.algebra.operation(operator, arguments)
+            return self.algebra.count(arguments, tuple(ones > number // 2 for ones in range(number + 1)))
         if name == "atleast":
             if not header.text.isdigit() or len(header.text) > 9:
                 self._refuse(header, "atleast begins with a number, as in atleast(2; x1, x2, x5)")
-            return count(arguments, tuple(ones >= int(header.text) for ones in range(number + 1)))
+            return self.algebra.count(arguments, tuple(ones >= int(header.text) for ones in range(number + 1)))
         if name == "symmetric":
             values = self._bits(header, number + 1, f"{number} arguments need {number + 1}, one for each count")
-            return count(arguments, tuple(values.tolist()))
+            return self.algebra.count(arguments, tuple(values.tolist()))
         if number > MAX_TABLE:
             self._refuse(header, f"A table holds at most {MAX_TABLE} arguments, but this has {number}")
-        return look_up(arguments, self._bits(header, 1 << number, f"{number} arguments need {1 << number}"))
+        return self.algebra.look_up(
+            arguments, self._bits(header, 1 << number, f"{number} arguments need {1 << number}")
+        )
 
     def _bits(self, header: Token, needed: int, why: str) -> Values:
         """The values a header lists, one by one or in hexadecimal."""

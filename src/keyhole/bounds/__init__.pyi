@@ -6,6 +6,7 @@ from keyhole.bounds.derivation import Step as Step
 from keyhole.bounds.finite.floor import information_floor as information_floor
 from keyhole.bounds.finite.identification import identification_size as identification_size
 from keyhole.bounds.softmax import softmax_move as softmax_move
+from keyhole.bounds.theorems.circuits import slot_gaps as slot_gaps
 from keyhole.bounds.theorems.guarantees import Guarantee as Guarantee
 from keyhole.bounds.theorems.guarantees import guarantee as guarantee
 from keyhole.bounds.theorems.peeling import peeled as peeled

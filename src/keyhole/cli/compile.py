@@ -22,6 +22,10 @@ Examples:
   keyhole compile "x3 ^ x9" --context 64 --out parity.py
 
   keyhole compile "x3 & x17" --context 64 --out head.html
+
+  keyhole compile "a = x3 & x17; b = maj(x1, x2, a); a ^ b" --context 64 --layers
+
+  keyhole compile chain:parity:64 --context 4096 --steps --fan-in 2
 """
 
 
@@ -54,6 +58,15 @@ def compile_command(
     ] = None,
     output: Annotated[str, typer.Option(help="signs: 1 and -1; bits: 1 and 0.")] = "signs",
     seed: Annotated[int, typer.Option(help="Draws random codes, and the table of random:s.", min=0)] = 0,
+    layers: Annotated[
+        bool, typer.Option("--layers", help="Compile a circuit: a layer for each level of its gates.")
+    ] = False,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Compile a circuit: one causal layer that writes a gate a step.")
+    ] = False,
+    fan_in: Annotated[
+        int | None, typer.Option(help="Most wires of a gate, with --layers or --steps; 3 by default.", metavar="S")
+    ] = None,
     out: Path | None = None,
 ) -> object:
     """Turn FORMULA into exact weights of one attention layer, certified on all 2^T inputs.
@@ -63,10 +76,31 @@ def compile_command(
 
     --out writes the weights (.safetensors, or .py: a torch module), a page that proves them (.html), the answer
     (.json, .txt) or a picture of the attention (.svg, .png).
+
+    With --layers or --steps FORMULA is a circuit: lines such as 'a = x3 & x17; a ^ x40', a family, or a chain such as
+    chain:parity:16. It is cut into gates of at most --fan-in wires, each proved by itself.
     """
     from keyhole.api.compile import Compiled
     from keyhole.api.compile import compile as compile_function
+    from keyhole.errors import ArgumentError
 
+    if layers or steps:
+        from keyhole.api.compile_circuit import CompiledCircuit, compile_circuit
+
+        ordinary = {"construction": "auto", "leak": 0.5, "minimise": None, "output": "signs"}
+        given = {"construction": construction, "leak": leak, "minimise": minimise, "output": output}
+        changed = [name for name, value in given.items() if value != ordinary[name]]
+        if changed or (layers and steps):
+            option = changed[0] if changed else "steps"
+            raise ArgumentError(
+                f"--{option} does not go with --{'layers' if layers else 'steps'}; leave one of them out."
+            )
+        CompiledCircuit.require_ending(out)
+        return compile_circuit(
+            formula, context, "layers" if layers else "steps", fan_in=3 if fan_in is None else fan_in, seed=seed
+        )
+    if fan_in is not None:
+        raise ArgumentError("--fan-in is for circuits; add --layers or --steps.")
     Compiled.require_ending(out)
     return compile_function(
         formula, context, construction=construction, leak=leak, output=output, seed=seed, minimise=minimise

@@ -20,6 +20,7 @@ from keyhole.compiler.inspection import inspect as inspect
 from keyhole.compiler.inspection import load_checked as load_checked
 from keyhole.compiler.inspection import load_undamaged as load_undamaged
 from keyhole.compiler.inspection import require_dense as require_dense
+from keyhole.compiler.norms import named_norms as named_norms
 from keyhole.compiler.norms import plan_profile as plan_profile
 from keyhole.compiler.proof import Proof as Proof
 from keyhole.compiler.proof import prove as prove

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,10 +25,12 @@ from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest
 from keyhole.files.record import to_record
 
+E = TypeVar("E")  # what a check looks at
+
 CLOSE = 1e-7  # of a norm and the theorem's figure for it
 SAME = 1e-12  # equal numbers, added up in another order by another library
-BELOW = ("margin",)  # may be claimed smaller than proved
-ABOVE = ("error", "leak", "bound")  # may be claimed larger than proved
+BELOW = ("margin", "slack")  # may be claimed smaller than proved
+ABOVE = ("error", "leak", "bound", "silence")  # may be claimed larger than proved
 
 
 @dataclass(frozen=True)
@@ -65,18 +67,14 @@ class _Evidence:
     def compare(self, *names: str) -> None:
         """Compare these entries of the two descriptions."""
         shown, stated = ({name: d[name] for name in names if name in d} for d in (self.shown, self.stated))
-        _compare(shown, stated)
+        compare(shown, stated)
 
 
 def inspect(stored: StoredModel) -> list[Inspection]:
     """Check everything that a file claims, in the order in which later claims rest on earlier ones."""
+    inspections = inspect_file(stored)
     if stored.damage is not None:
-        return [Inspection("whole file", holds=False, says=stored.damage)]
-    changed = _changed(stored)
-    inspections = [
-        Inspection("whole file", holds=True, says=f"complete, with {len(stored.tensors)} arrays"),
-        Inspection("digests", holds=not changed, says=changed or "every array and the description are as written"),
-    ]
+        return inspections
     try:
         plan = load_plan(stored)
         check_context(plan.function, plan.context)
@@ -84,10 +82,22 @@ def inspect(stored: StoredModel) -> list[Inspection]:
         return [*inspections, Inspection("tables", holds=False, says=str(refusal))]
     inspections.append(Inspection("tables", holds=True, says="all shapes are as stated and all numbers finite"))
     evidence = _Evidence(stored, plan)
-    return [*inspections, *(_inspection(name, check, evidence) for name, check in CHECKS.items())]
+    return [*inspections, *(inspect_one(name, check, evidence) for name, check in CHECKS.items())]
 
 
-def _inspection(name: str, check: Callable[[_Evidence], str], evidence: _Evidence) -> Inspection:
+def inspect_file(stored: StoredModel) -> list[Inspection]:
+    """Check that a file is whole and as it was written."""
+    if stored.damage is not None:
+        return [Inspection("whole file", holds=False, says=stored.damage)]
+    changed = _changed(stored)
+    return [
+        Inspection("whole file", holds=True, says=f"complete, with {len(stored.tensors)} arrays"),
+        Inspection("digests", holds=not changed, says=changed or "every array and the description are as written"),
+    ]
+
+
+def inspect_one(name: str, check: Callable[[E], str], evidence: E) -> Inspection:
+    """Carry out one check; a refusal, or an entry that cannot be read, is its failure."""
     try:
         with np.errstate(all="ignore"):  # a damaged number may be huge; what is lost fails its comparison
             return Inspection(name, holds=True, says=check(evidence))
@@ -117,7 +127,7 @@ def load_undamaged(stored: StoredModel, path: Path) -> Plan:
 
 def require_dense(plan: Plan, stored: StoredModel, path: Path) -> None:
     """Refuse a file whose dense matrices, which other programs load, are not those of its tables."""
-    inspection = _inspection("dense matrices", _dense, _Evidence(stored, plan))
+    inspection = inspect_one("dense matrices", _dense, _Evidence(stored, plan))
     if not inspection.holds:
         raise CheckpointError(
             f"{path} contradicts itself: {inspection.says}. `keyhole check {path}` looks at the rest; compile it again."
@@ -143,12 +153,12 @@ def _construction(evidence: _Evidence) -> str:
     for distractor in read_distractors(plan):
         again = add_distractor(again, distractor)
     for name in ("construction", "units", "dimension", "codes_seed"):
-        _compare(getattr(again, name), getattr(plan, name), name)
+        compare(getattr(again, name), getattr(plan, name), name)
     fresh = tables(again)
     for name, array in tables(plan).items():
-        _compare_arrays(fresh[name], array, name, slack * (1 + np.abs(fresh[name])))
-    _compare(dict(again.parameters), dict(plan.parameters), "parameters", slack)
-    _compare(dict(construction.read_parameters(plan) or again.parameters), dict(plan.parameters), "parameters")
+        compare_arrays(fresh[name], array, name, slack * (1 + np.abs(fresh[name])))
+    compare(dict(again.parameters), dict(plan.parameters), "parameters", slack)
+    compare(dict(construction.read_parameters(plan) or again.parameters), dict(plan.parameters), "parameters")
     return f"every entry is the one that construction {plan.construction} gives"
 
 
@@ -185,7 +195,7 @@ def _description(evidence: _Evidence) -> str:
             f"the file is of keyhole {_short(stated)}, and this is {_short(shown)}; compile it again, or check it with "
             "that version"
         )
-    _compare(evidence.shown, evidence.stated)
+    compare(evidence.shown, evidence.stated)
     return f"all {len(evidence.shown)} entries agree with the tables"
 
 
@@ -196,7 +206,7 @@ def _dense(evidence: _Evidence) -> str:
     for name in sorted(tensors.keys() ^ (fresh.keys() | tables(plan).keys())):
         raise CheckpointError(f"{name} {'does not belong here' if name in tensors else 'is missing'}")
     for name, derived in sorted(fresh.items()):
-        _compare_arrays(derived, tensors[name], name, 0.0 if plan.layout.orthogonal else SAME * (1 + np.abs(derived)))
+        compare_arrays(derived, tensors[name], name, 0.0 if plan.layout.orthogonal else SAME * (1 + np.abs(derived)))
     return f"{len(fresh)} follow from the tables" if fresh else "the file has none, as they would be too large"
 
 
@@ -210,7 +220,7 @@ CHECKS: Mapping[str, Callable[[_Evidence], str]] = {
 }
 
 
-def _compare_arrays(derived: np.ndarray, stated: np.ndarray, name: str, slack: np.ndarray | float) -> None:
+def compare_arrays(derived: np.ndarray, stated: np.ndarray, name: str, slack: np.ndarray | float) -> None:
     """Fail at the first entry that is off by more than the slack."""
     if stated.shape != derived.shape:
         raise CheckpointError(f"{name} has shape {stated.shape}, and {derived.shape} follows from the rest of the file")
@@ -221,18 +231,18 @@ def _compare_arrays(derived: np.ndarray, stated: np.ndarray, name: str, slack: n
         raise CheckpointError(f"{entry} is {stated[at]:.17g}, and {derived[at]:.17g} follows from the rest of the file")
 
 
-def _compare(derived: Any, stated: Any, name: str = "", slack: float = SAME) -> None:
+def compare(derived: Any, stated: Any, name: str = "", slack: float = SAME) -> None:
     """Fail where two JSON values differ: words exactly, numbers up to the slack, proved ones on their safe side."""
     if isinstance(derived, dict) and isinstance(stated, dict):
         for key in sorted(derived.keys() | stated.keys()):
             path = f"{name}.{key}" if name else key
             if key not in stated or key not in derived:
                 raise CheckpointError(f"{path} {'does not belong here' if key in stated else 'is missing'}")
-            _compare(derived[key], stated[key], path, slack)
+            compare(derived[key], stated[key], path, slack)
         return
     if isinstance(derived, list) and isinstance(stated, list) and len(derived) == len(stated):
         for one, other in zip(derived, stated, strict=True):
-            _compare(one, other, name, slack)
+            compare(one, other, name, slack)
         return
     if isinstance(derived, float) and isinstance(stated, float):
         close = abs(derived - stated) <= slack * max(1.0, abs(derived))  # NaN is close to nothing

@@ -1,6 +1,9 @@
 from keyhole.bounds.finite.binomial import clopper_pearson as clopper_pearson
 from keyhole.bounds.finite.binomial import held_out_ceiling as held_out_ceiling
 from keyhole.bounds.finite.binomial import log_lower_tail as log_lower_tail
+from keyhole.bounds.finite.circuits import circuit_identification_size as circuit_identification_size
+from keyhole.bounds.finite.circuits import circuit_nats as circuit_nats
+from keyhole.bounds.finite.circuits import step_errors as step_errors
 from keyhole.bounds.finite.floor import floor_slope as floor_slope
 from keyhole.bounds.finite.floor import information_floor as information_floor
 from keyhole.bounds.finite.floor import logit_range_floor as logit_range_floor

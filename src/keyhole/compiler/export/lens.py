@@ -61,7 +61,12 @@ def lens_state(block: ResidualBlock) -> dict[str, np.ndarray]:
 
 
 def to_lens(block: ResidualBlock) -> Any:
-    """The block in double precision; feed it `token_ids(block, bits)`.
+    """The block in double precision; feed it `token_ids(block, bits)`."""
+    return boot(lens_config(block), lens_state(block))
+
+
+def boot(settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """A model of TransformerLens in double precision, from its settings and the names of a HookedTransformer.
 
     It is a HookedTransformer with TransformerLens 3, and a TransformerBridge with version 4, which has no other.
     """
@@ -71,7 +76,6 @@ def to_lens(block: ResidualBlock) -> Any:
         raise MissingError(
             f"A model of TransformerLens was asked for, and TransformerLens is not installed; run: {adding('lens')}"
         ) from error
-    settings = lens_config(block)
     try:
         kinds = transformer_lens.HookedTransformer, transformer_lens.HookedTransformerConfig
     except (AttributeError, ImportError):  # version 4 raises an error at its name
@@ -80,7 +84,7 @@ def to_lens(block: ResidualBlock) -> Any:
         config = transformer_lens.TransformerBridgeConfig.from_dict(settings)
         model = transformer_lens.TransformerBridge.boot_native(config).double()
         like = next(iter(model.parameters()))
-        state = convert_tl_checkpoint(_tensors(block, like), config)  # its own conversion to its new names
+        state = convert_tl_checkpoint(_tensors(arrays, like), config)  # its own conversion to its new names
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # it announces its own removal in version 4
@@ -88,12 +92,12 @@ def to_lens(block: ResidualBlock) -> Any:
         like = model.embed.W_E
         # causal masks are buffers of the model itself; every parameter is ours
         masks = {name: tensor for name, tensor in model.state_dict().items() if name.endswith((".mask", ".IGNORE"))}
-        state = {**masks, **_tensors(block, like)}
+        state = {**masks, **_tensors(arrays, like)}
     model.cfg.dtype = like.dtype  # so the configuration stays true
     model.load_state_dict(state)
     return model.eval()
 
 
-def _tensors(block: ResidualBlock, like: Any) -> dict[str, Any]:
+def _tensors(arrays: dict[str, np.ndarray], like: Any) -> dict[str, Any]:
     """The state as tensors of the same kind as another."""
-    return {name: like.new_tensor(np.ascontiguousarray(array)) for name, array in lens_state(block).items()}
+    return {name: like.new_tensor(np.ascontiguousarray(array)) for name, array in arrays.items()}

@@ -75,6 +75,8 @@ def dense_matrices(plan: Plan) -> dict[str, np.ndarray]:
 def load_plan(stored: StoredModel) -> Plan:
     """The plan whose tables and description were stored; its numbers are the stored ones, whatever they are."""
     described = stored.description
+    if "circuit" in described:
+        raise CheckpointError("The file holds a compiled circuit, not one layer; `keyhole check` proves it anew.")
     try:
         function = read_function(described["function"])
         heads, tensors = [], stored.tensors

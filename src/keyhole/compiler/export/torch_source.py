@@ -9,6 +9,8 @@ from string import Template
 from textwrap import indent
 from zlib import compress
 
+import numpy as np
+
 from keyhole.compiler.constructions.plan import Plan
 from keyhole.compiler.export.residual import to_residual
 from keyhole.compiler.proof import Proof
@@ -113,12 +115,7 @@ class Compiled(torch.nn.Module):
 
 def torch_source(plan: Plan, proof: Proof) -> str:
     """The text of the module: what it computes, what was proved of it, and its weights."""
-    block, packed = to_residual(plan), ""
-    for name in ARRAYS:
-        array = getattr(block, name)
-        text = b85encode(compress(array.astype("<f8").tobytes(), 6)).decode()
-        lines = "".join(f'    "{text[start : start + LINE]}"\n' for start in range(0, len(text), LINE))
-        packed += f'"{name}": ({array.shape}, (\n{lines})),\n'
+    block = to_residual(plan)
     formula = str(plan.function)
     return MODULE.substitute(
         formula=(formula if len(formula) <= SHOWN else f"A function of {plan.function.sparsity} bits."),
@@ -131,13 +128,23 @@ def torch_source(plan: Plan, proof: Proof) -> str:
         leak=f"{proof.leak!r}",
         positions=", ".join(map(str, plan.function.positions)) if len(formula) <= SHOWN else "see DIRECTIONS",
         paired=block.paired,
-        names=_names("DIRECTIONS", block.directions) + _names("UNITS", block.units),
-        arrays=indent(packed, "    "),
+        names=names_in_source("DIRECTIONS", block.directions) + names_in_source("UNITS", block.units),
+        arrays=packed_arrays({name: getattr(block, name) for name in ARRAYS}),
         reads="(n, T) bits in, (n,) numbers out",
     )
 
 
-def _names(title: str, names: tuple[str, ...]) -> str:
+def packed_arrays(arrays: dict[str, np.ndarray]) -> str:
+    """Arrays as lines of the module: each shape, and its numbers as text."""
+    packed = ""
+    for name, array in arrays.items():
+        text = b85encode(compress(array.astype("<f8").tobytes(), 6)).decode()
+        lines = "".join(f'    "{text[start : start + LINE]}"\n' for start in range(0, len(text), LINE))
+        packed += f'"{name}": ({array.shape}, (\n{lines})),\n'
+    return indent(packed, "    ")
+
+
+def names_in_source(title: str, names: tuple[str, ...]) -> str:
     """A tuple of names, as many in a line as fit."""
     lines, line = [], ""
     for name in names:
