@@ -219,7 +219,7 @@ def test_findings_by_enumeration():
 
 def test_findings_with_intervals(monkeypatch):
     """The floor and a lower end are rounded down, an upper end up, whatever was counted."""
-    monkeypatch.setattr(floor, "count_consistent", lambda rng, *_: int(rng.integers(1, 3)))
+    monkeypatch.setattr(floor, "count_fitting", lambda bits, *_: 1 + int(bits[0, 0]))
     found = find("floor").measure("quick", 0)
     floors = read("floor ", found.measurement)
     assert all(
