@@ -68,7 +68,11 @@ def main(context: int = CONTEXT, samples: int = SAMPLES, steps: int = 150, seed:
         with torch.no_grad():  # some outputs of the original, by which keyhole tests the description
             probes = {"inputs": inputs[:8].tolist(), "outputs": model.eval()(torch.asarray(inputs[:8])).tolist()}
         path.with_suffix(".json").write_text(json.dumps(DESCRIPTION | {"context": context, "probes": probes}))
-        print(keyhole.prove(path, (inputs, labels), assume_junta=3, repair=True))
+        proof = keyhole.prove(path, (inputs, labels), assume_junta=3)
+        print(f"The model as it was trained:\n{proof}")
+        if proof.answer_is_no:
+            repaired = keyhole.prove(path, (inputs, labels), assume_junta=3, repair=True)
+            print(f"\nAnother model, its attention sharpened until it has a proof:\n{repaired}")
 
 
 if __name__ == "__main__":

@@ -169,6 +169,14 @@ def test_prove_pytorch():
     assert "PROVED equal to the model on all 2^20 inputs" in run.stdout
 
 
+@pytest.mark.extra("transformer-lens")
+def test_in_transformer_lens():
+    """Both models give the function's signs, and the attention is half of what the leak leaves on each position."""
+    words = [sys.executable, str(EXAMPLES / "in_transformer_lens.py")]
+    run = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert re.findall(r"\[(.*)\]", run.stdout) == ["-1.0, -1.0, 1.0", "-1.0, -1.0, 1.0", "0.25, 0.25"]
+
+
 @pytest.mark.extra("torch")
 def test_a_wrong_word_is_wrong_in_transformers_too(tmp_path):
     """A model barely trained is refuted, and `transformers` gives the same wrong answer to the word."""

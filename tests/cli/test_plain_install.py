@@ -84,7 +84,7 @@ def test_the_table_of_extras_is_that_of_the_package():
     for module, extra in EXTRAS.items():
         assert module == "jaxlib" or extra in stated[module]
     users = {"train", "draw", "live", "hf", "images", "lens", "torch", "transformers"}
-    assert {module for module, extras in stated.items() if extras & users} - {"keyhole"} <= set(EXTRAS)
+    assert {module for module, extras in stated.items() if extras & users} - {"keyhole_attention"} <= set(EXTRAS)
 
 
 def test_every_package_that_is_imported_is_declared():

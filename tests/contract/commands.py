@@ -39,6 +39,10 @@ CHANGED: dict[str, dict[str, str]] = {
         f"certify-{name}": {"eta_chernoff": "the Chernoff bound of a disagreement is gone: wrong_share is smaller"}
         for name in ("file", "run", "unlearned")
     },
+    "norms-checkpoint": {
+        f"heads[].random.ov-{name}": "GPT-2 starts output matrices smaller by √(2·layers), and so does the control"
+        for name in ("spectral", "frobenius", "columns", "rows")
+    },
     "verify-proved": {
         "lengths[].margin": "a class of few words is enumerated where its first bound does not settle it",
         "lengths[].parts": "a class of few words is enumerated where its first bound does not settle it",

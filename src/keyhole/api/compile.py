@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from keyhole.api.result import Result
 from keyhole.boolean import SparseFunction, read_function
 from keyhole.bounds.covers import scalar_model_cover
-from keyhole.compiler import Charge, cheapest, choose, compiled, path_inf, product_law
+from keyhole.compiler import Charge, cheapest, choose, compiled, path_inf, product_law, to_residual, token_ids
 from keyhole.compiler.constructions import Construction
-from keyhole.compiler.export import attention_figure, head_record, save_model
+from keyhole.compiler.export import attention_figure, head_record, save_model, to_lens, torch_source
 from keyhole.decimals import at_least, at_most, margin
-from keyhole.errors import ArgumentError, require_whole
+from keyhole.errors import ArgumentError, MissingError, adding, require_whole
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
 from keyhole.norm_profile import NormProfile
@@ -87,6 +90,22 @@ class Compiled(compiled.Compiled, Result):
             f"{self.context} bits by construction {self.construction}. Nothing was trained."
         )
         return head_page(shorten(self.function), lead, claim, weights)
+
+    def to_torch(self) -> Any:
+        """Return a torch module, bits (n, T) in and numbers (n,) out; its source is what `save("model.py")` writes."""
+        if find_spec("torch") is None:
+            raise MissingError(f"A torch module was asked for, and torch is not installed; run: {adding('torch')}")
+        names: dict[str, Any] = {"__name__": "keyhole_compiled"}
+        exec(torch_source(self.plan, self.proof), names)  # noqa: S102  (text that keyhole writes)
+        return names["Compiled"]()
+
+    def to_lens(self) -> Any:
+        """Return a model of TransformerLens: feed it `token_ids`, read `model(tokens)[:, -1, 0]`."""
+        return to_lens(to_residual(self.plan))
+
+    def token_ids(self, bits: Any) -> np.ndarray:
+        """Return the tokens of bits (n, T) for `to_lens`, [CLS] last."""
+        return np.asarray(token_ids(to_residual(self.plan), np.asarray(bits)))
 
     def save(self, path: str | Path) -> Path:
         """Write weights as .safetensors, .py (for torch) or .html (a page that proves them); the answer as ever."""

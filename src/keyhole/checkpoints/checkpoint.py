@@ -255,6 +255,7 @@ class Checkpoint:
     unused: tuple[Unused, ...] = field(repr=False)
     read: Callable[[str], Any] = field(repr=False)
     number_formats: tuple[str, ...] = ()
+    output_share: float = 1.0  # deviation of output matrices before training, over that of all others
     doubts: tuple[str, ...] = ()  # why its own code may load another function than the one read
 
     @cached_property

@@ -69,6 +69,7 @@ def load_checkpoint(
         unused=placed.unused,
         read=reader.model_part,
         number_formats=tuple(sorted({each.number_format for each in tensors})),
+        output_share=(2 * reader.sizes.layers) ** -0.5 if placed.architecture.narrow_outputs else 1.0,
         doubts=tuple(doubts(placed)),
     )
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyhole.apps.heads.controls import controlled
 from keyhole.apps.heads.norms import STATISTICS, distances, head_norms, not_covered, redrawn, shuffled
 from keyhole.apps.heads.stand_in import attention_radii, row_radius, stand_in_profile
 from keyhole.attention import thin_norms
 from keyhole.bounds import DEEP, guarantee
-from keyhole.checkpoints import load_checkpoint
+from keyhole.checkpoints import load_checkpoint, prepare
 from keyhole.checkpoints.checkpoint import RowNorm
 from keyhole.errors import AssumptionError, CheckpointError
 
@@ -77,7 +78,7 @@ def test_controls():
     """The shuffle keeps the entries of each matrix and moves them; the random control has its deviation, and a seed."""
     head = load_checkpoint(heads_of(width=40, k=30)).layers[0].heads[0]
     rng = np.random.default_rng(0)
-    permuted, drawn = shuffled(head, rng), redrawn(head, 0.5, rng)
+    permuted, drawn = shuffled(head, rng), redrawn(head, 0.5, 1.0, rng)
     for name in ("query", "key", "value", "output"):
         before, after = getattr(head, name), getattr(permuted, name)
         assert np.array_equal(np.sort(before, axis=None), np.sort(after, axis=None))
@@ -89,6 +90,23 @@ def test_controls():
     assert head_norms(told).deviation == 0.5
     assert head_norms(told, seed=3) == head_norms(told, seed=3)
     assert head_norms(told, seed=3).random != head_norms(told, seed=4).random
+
+
+@pytest.mark.parametrize(("family", "share"), [(tiny.bert, 1.0), (tiny.llama, 1.0), (tiny.gpt2, 0.5)])
+def test_random_controls_start_as_the_family_starts(family, share):
+    """GPT-2 starts what writes to the rows smaller by √(2·layers); two untrained layers are like it."""
+    arrays, config = family()
+    checkpoint = load_checkpoint(arrays, config=config | {"initializer_range": 0.5})
+    assert checkpoint.sizes.layers == 2
+    assert checkpoint.output_share == pytest.approx(share)
+    model = controlled(prepare(checkpoint), "random")
+    parts = [layer.attention for layer in model.layers]
+    inner, outer = (np.concatenate([getattr(part, name).ravel() for part in parts]) for name in ("query", "output"))
+    assert outer.std() / inner.std() == pytest.approx(share, rel=0.4)  # 100 draws or more of each: 4 deviations
+    rng = np.random.default_rng(0)
+    wide = load_checkpoint(heads_of(width=40, k=30)).layers[0].heads[0]
+    drawn = redrawn(wide, 0.5, checkpoint.output_share, rng)
+    assert drawn.output.std() == pytest.approx(0.5 * share, rel=0.1)
 
 
 def test_distances():

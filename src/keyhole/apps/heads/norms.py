@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from keyhole.apps.heads.controls import starting_deviation
 from keyhole.attention import ThinNorms, thin_norms
 from keyhole.checkpoints import AttentionHead, Checkpoint
 from keyhole.errors import CheckpointError
 from keyhole.progress import Progress, Watch, ignore
 
-INITIAL = 0.02  # deviation of weights before training, where the configuration does not say it
 STATISTICS: Mapping[str, str] = MappingProxyType(
     {
         "qk-spectral": "‖M‖₂ of M = W_K W_Qᵀ/√k",
@@ -73,28 +73,29 @@ def head_norms(checkpoint: Checkpoint, *, seed: int = 0, watch: Watch = ignore) 
     """Measure the norms of every head, and of two controls of the same shape.
 
     The random control draws every entry from a normal law with the deviation that weights have before training
-    (`initializer_range` of the configuration, or 0.02). The shuffled one permutes the entries within each of W_Q, W_K,
-    W_V and W_O of a head, so that their Frobenius norms and the law of their entries stay. Layers that share their
-    weights are counted once.
+    (`initializer_range` of the configuration, or 0.02; in GPT-2 that of W_O is smaller by √(2·layers)). The shuffled
+    one permutes the entries within each of W_Q, W_K, W_V and W_O of a head, so that their Frobenius norms and the law
+    of their entries stay. Layers that share their weights are counted once.
     """
-    stated = checkpoint.config.get("initializer_range")
-    deviation = float(stated) if isinstance(stated, float) and 0 < stated < 1e6 else INITIAL
+    deviation = starting_deviation(checkpoint)
     rng = np.random.default_rng(seed)
     sets: tuple[list[HeadStatistics], ...] = ([], [], [])
     layers = checkpoint.distinct_layers
     for done, index in enumerate(layers, 1):
         with threadpool_limits(1):  # matrices this small wait for each other's threads longer than they compute
             for number, head in enumerate(checkpoint.layers[index].heads):
-                for kept, each in zip(sets, (head, redrawn(head, deviation, rng), shuffled(head, rng)), strict=True):
+                random = redrawn(head, deviation, checkpoint.output_share, rng)
+                for kept, each in zip(sets, (head, random, shuffled(head, rng)), strict=True):
                     score, value = thin_norms(*each.score_factors), thin_norms(*each.value_factors)
                     kept.append(HeadStatistics(index, number, score, value))
         watch(Progress(done, len(layers), f"layer {index + 1}"))
     return HeadNormSet(tuple(sets[0]), tuple(sets[1]), tuple(sets[2]), deviation)
 
 
-def redrawn(head: AttentionHead, deviation: float, rng: np.random.Generator) -> AttentionHead:
-    """Return a head of the same shape with normal entries."""
-    return _changed(head, lambda part: rng.normal(0, deviation, part.shape))
+def redrawn(head: AttentionHead, deviation: float, output_share: float, rng: np.random.Generator) -> AttentionHead:
+    """Return a head of the same shape with normal entries, those of its output matrix smaller by a share."""
+    drawn = _changed(head, lambda part: rng.normal(0, deviation, part.shape))
+    return replace(drawn, output=output_share * drawn.output)
 
 
 def shuffled(head: AttentionHead, rng: np.random.Generator) -> AttentionHead:

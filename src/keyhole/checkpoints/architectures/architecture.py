@@ -122,6 +122,7 @@ class Architecture:
     unused: Mapping[str, str] = field(default_factory=dict)  # part of a name → why such a tensor is not used
     refuse: Mapping[str, tuple[Any, str]] = field(default_factory=dict)  # setting → what fits (a tuple: any of it), why
     own_code: OwnCode | None = None
+    narrow_outputs: bool = False  # before training, what writes to the rows is smaller by √(2·layers)
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.tensors) - set(ROLES))

@@ -40,6 +40,7 @@ GPT2 = Architecture(
     activation="gelu_new",
     causal=True,
     tied=True,
+    narrow_outputs=True,
     unused={
         r"\.attn\.(masked_)?bias$": MASK,
         r"^score\.|^classifier\.|^multiple_choice_head\.": TASK_HEAD,
