@@ -115,6 +115,8 @@ def test_half_the_token_diameter_replaces_the_radius():
     head = profile.blocks[0].heads[0]
     weight = {t.name: t.weight for t in head_cover(head, near, 10).terms}
     assert weight == {"values": 1.0, "scores": 0.25}
+    trained = replace(near, embedding11=2.0)  # tables of Lemma C are further apart
+    assert {t.name: t.weight for t in head_cover(head, trained, 10).terms} == {"values": 1.0, "scores": 1.0}
     far = replace(profile, token_diameter=9.0)
     assert head_cover(head, far, 10).capacity == head_cover(head, profile, 10).capacity
 

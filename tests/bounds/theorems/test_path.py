@@ -1,7 +1,7 @@
 """The path norm: a bound for any number of heads and units."""
 
 from dataclasses import replace
-from math import sqrt
+from math import ceil, inf, log, sqrt
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.bounds.construction_norms import pair_construction
-from keyhole.bounds.theorems.path import path_complexity, unit_heads
+from keyhole.bounds.theorems.path import path_complexity, trained_rows, unit_heads
 from keyhole.errors import AssumptionError
 
 
@@ -81,3 +81,41 @@ def test_temperature_scales_the_query_and_other_normalisers_are_refused():
     )
     with pytest.raises(AssumptionError, match="this profile has sparsemax"):
         path_complexity(replace(profile, normaliser="sparsemax", normaliser_constant=None), 100)
+
+
+def trained(tables, diameter, query, m):
+    """The theory's price by hand: rows of n tables of (1,1) norm B, each within ε, at the best ε of the same grid."""
+    best = inf
+    for step in range(200):
+        accuracy = 2.0 ** (-step / 4)
+        nats = sum(ceil((B / accuracy) ** 2) * log(2 * entries + 1) for B, entries in tables if accuracy < B)
+        wide = min(2.0, diameter + 2 * len(tables) * accuracy)
+        price = len(tables) * accuracy * (1 + query * min(1.0, diameter / 2)) + sqrt(2 * nats / m)
+        best = min(best, unit_heads(query, 1.0, wide, 101, m).value + price)
+    return best
+
+
+@pytest.mark.parametrize(("diameter", "value"), [(0.001, 0.742), (0.1, 0.826)])
+def test_trained_rows_are_chained_at_the_diameter_of_their_cover(diameter, value):
+    """Rows of Lemma C's tables are within D + 2nε of each other: at D = .001 and .1 that costs .12 and .11 more."""
+    profile = replace(pair_construction("and", 100, 3), token_diameter=diameter, embedding11=20.0)
+    assert round(sum_of(trained_rows(profile, 5.0, 1e6)), 3) == value
+    entries = profile.blocks[0].heads[0].value.rows * (2 * 100 + 1)
+    assert sum_of(trained_rows(profile, 5.0, 1e6)) == pytest.approx(trained([(20.0, entries)], diameter, 5.0, 1e6))
+
+
+@given(st.floats(0.01, 2), st.floats(0.1, 5), st.floats(0.1, 5), st.floats(0, 5))
+def test_two_trained_tables_move_a_row_twice(diameter, positions, tokens, query):
+    """Position codes and token vectors, both trained: a row moves by 2ε, and the diameter by 4ε."""
+    profile = replace(
+        pair_construction("and", 100, 3), token_diameter=diameter, embedding11=tokens, positions11=positions
+    )
+    rows = profile.blocks[0].heads[0].value.rows
+    tables = [(positions, 100 * rows), (tokens, 3 * rows)]
+    by_hand = trained(tables, diameter, query, 1e9)
+    assert min(1.0, sum_of(trained_rows(profile, query, 1e9))) == pytest.approx(min(1.0, by_hand))
+
+
+def sum_of(found):
+    """The chain and the price together."""
+    return found[0].value + found[1]

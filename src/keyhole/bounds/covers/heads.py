@@ -57,7 +57,8 @@ def head_cover(head: HeadNorms, profile: NormProfile, samples: Real, label: str 
     """Covers one transformer head σ(W_Vᵀ Xᵀ softmax(X M z)), ℓ2 error at its k outputs.
 
     Statement  Terms (L, √2‖W_V‖₂₁B_X, log(k(2mT+1)+1)) and (L c ‖W_V‖₂B_X, ‖M‖_F B_X B_Z, log(2mT+1)).
-    Proof      `attention_cover` with Lemma B for the values and Lemma E for the scores, then σ.
+    Proof      `attention_cover` with Lemma B for the values and Lemma E for the scores, then σ. Half the token
+               diameter may stand for B_X beside c where the rows were fixed (`pooling_radius`).
     Source     Ours (Theorem H); T counts the rows of X.
 
     >>> from keyhole.bounds.construction_norms import hypothetical
@@ -73,7 +74,8 @@ def head_cover(head: HeadNorms, profile: NormProfile, samples: Real, label: str 
     return attention_cover(
         bilinear_cover(size, profile.token_radius, query_radius, points, "scores" + label),
         matrix_cover(head.value.columns21, profile.token_radius, head.value.columns, points, "values" + label),
-        value_radius=spectral * pooling_radius(profile),
+        # covers of trained rows are further apart than the rows
+        value_radius=spectral * (profile.token_radius if trained_tables(profile) else pooling_radius(profile)),
         constant=profile.normaliser_constant,
         normaliser=profile.normaliser,
         output_lipschitz=profile.activation_lipschitz,
@@ -166,7 +168,8 @@ def trained_rows_cover(profile: NormProfile) -> Cover:
                too, with ‖E‖_{1,1} ≤ B_E add (‖v‖ L Σ_h‖W_V‖₂(1 + c B_X (Q + ‖M‖₂B_X)), √2 B_E, log(2nd+1)), n of them.
     Assumes    A query without a position, ‖M z‖ ≤ Q.
     Proof      A token moved by ε moves the values by ‖W_V‖₂ε and each score by Qε; a query moved by ε moves each
-               score by ‖M‖₂B_X ε more. Lemma C covers the tables; rows of its elements are projected on the ball.
+               score by ‖M‖₂B_X ε more. Lemma C covers the tables; rows of its elements are projected on the ball, and
+               B_X bounds what the heads' own covers move there.
     Source     Ours (Corollary E). The constraint on the tables belongs to this route: for a fixed query Theorems T
                and L need none.
     """

@@ -23,7 +23,7 @@ FINEST = 200  # accuracies of trained rows that are tried, each 2^{1/4} finer
 THEOREM_P = Lemma("Theorem P", "R_m(F) ≤ κ P L R_m(G), κ = 1 without units or with odd ones, else 2")
 UNIT_HEADS = Lemma("Theorem P, chain", "R_m(G) ≤ B_X/√m + α_J + Σ_j (α_j + α_{j−1})(1 + √(2(ℓ_j + ℓ_{j−1})))/√m")
 
-TRAINED_ROWS = Lemma("Theorem P, trained rows", "n ε (1 + Q r) + B_X √(2 ln N / m), at the best ε")
+TRAINED_ROWS = Lemma("Theorem P, trained rows", "n ε (1 + Q r) + B_X √(2 ln N / m), at the best ε for rows within D + 2nε")
 
 
 @lru_cache(maxsize=4096)
@@ -60,27 +60,34 @@ def unit_heads(query: Real, token_radius: Real, diameter: Real, tokens: Real, sa
     return best
 
 
-def trained_rows_price(profile: NormProfile, query: float, samples: float) -> float:
-    """The price of trained position codes and token vectors in the complexity of one unit; 0 where both were fixed.
+def trained_rows(profile: NormProfile, query: float, samples: float) -> tuple[Chain, float]:
+    """Bounds the complexity of one unit: of fixed rows, and the price of trained ones; 0 where all were fixed.
 
-    Statement  R_m of the union over the tables is at most max over fixed tables of R_m, plus the least over ε of
-               n ε (1 + Q r) + B_X √(2 ln N / m), where n tables of ‖·‖_{1,1} ≤ B_i have ln N = Σ_i ln N_i(ε) by
-               Lemma C, and r is B_X or half the token diameter.
-    Proof      Rows moved by ε move every score by Qε and so the pooled token by ε + Q r ε. For N fixed tables the
-               suprema over units have bounded differences 2B_X/m in the signs, so their largest exceeds the largest
-               mean by at most B_X √(2 ln N / m) on average. The query is any vector of norm ≤ Q already.
+    Statement  R_m of the union over the tables is at most the least over ε of R_m(G) at the token diameter
+               min(2B_X, D + 2nε), plus n ε (1 + Q r) + B_X √(2 ln N / m), where n tables of ‖·‖_{1,1} ≤ B_i have
+               ln N = Σ_i ln N_i(ε) by Lemma C, and r is B_X or D/2.
+    Proof      Rows moved by ε move every score by Qε and so the pooled token by ε + Q r ε, the mixture moved first, over
+               the trained rows. The rows of Lemma C's tables are within nε of those, so within D + 2nε of each other,
+               and they are projected on the ball. For N fixed tables the suprema over units have bounded differences
+               2B_X/m in the signs, so their largest exceeds the largest mean by at most B_X √(2 ln N / m) on average.
+               The query is any vector of norm ≤ Q already.
     Source     Ours.
     """
-    tables = trained_tables(profile)
+    radius, tables = norm("B_X", profile.token_radius), trained_tables(profile)
+    diameter = 2 * radius if profile.token_diameter is None else norm("D_X", profile.token_diameter)
+    fixed = unit_heads(query, radius, diameter, profile.tokens, samples)
     if not tables:
-        return 0.0
-    moved = len(tables) * (1 + query * pooling_radius(profile))
-    radius = norm("B_X", profile.token_radius)
-    best = radius  # which one unit does not exceed anyway
+        return fixed, 0.0
+    best = fixed, radius  # which one unit does not exceed anyway
     for step in range(FINEST):
         accuracy = radius * 2.0 ** (-step / 4)
         nats = sum(table.cover.log_size(accuracy) for table in tables)
-        best = min(best, moved * accuracy + radius * sqrt(2 * nats / samples))
+        moved = len(tables) * accuracy * (1 + query * pooling_radius(profile))
+        price = moved + radius * sqrt(2 * nats / samples)
+        if fixed.value + price < best[0].value + best[1]:  # no wider rows have less than the fixed ones
+            wide = min(2 * radius, diameter + 2 * len(tables) * accuracy)
+            chain = unit_heads(query, radius, wide, profile.tokens, samples)
+            best = min(best, (chain, price), key=lambda found: found[0].value + found[1])
     return best
 
 
@@ -92,8 +99,8 @@ def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
                none, and 2 otherwise.
     Assumes    Softmax, and a query that does not depend on the input; a temperature scales Q.
     Proof      A convex hull keeps R_m; signed weights cost κ (`sign_factor`), the hull of G being
-               symmetric; contraction for σ. Trained rows
-               cost `trained_rows_price` more.
+               symmetric; contraction for σ. Trained rows cost
+               what `trained_rows` says.
     Source     Ours (Theorem P).
     """
     block = single_layer(profile)
@@ -106,10 +113,8 @@ def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
         raise AssumptionError(f"Theorem P is about softmax, and this profile has {profile.normaliser}.")
     scale = smoothness(profile.normaliser_constant, profile.normaliser)  # 1/τ at temperature τ
     query = scale * max((fixed_query_norm(head, profile) for head in block.heads), default=inf)
-    diameter = 2 * profile.token_radius if profile.token_diameter is None else profile.token_diameter
-    chain = unit_heads(query, profile.token_radius, diameter, profile.tokens, samples)
+    chain, price = trained_rows(profile, query, sample_size(samples))
     path = norm("the path norm", profile.path)
-    price = trained_rows_price(profile, query, sample_size(samples))
     unit = min(chain.value + price, profile.token_radius)
     signs = 1.0 if profile.odd_units else 2.0
     value = signs * path * profile.activation_lipschitz * unit
