@@ -50,6 +50,16 @@ def test_the_smaller_of_theorems_t_and_l_comes_first():
     assert any("at least 0.5" in line for line in answer.smallest.valid_if)
 
 
+def test_bounds_of_others_that_are_smaller_are_shown():
+    """Where Theorems T and L do not apply, parameter counting and description length are below ours, and named."""
+    profile = pair_construction("and", 100, 3)
+    lines = str(bound(replace(profile, path_inf=None), 1e8)).replace("\n  ", " ")
+    assert "not ours: parameter counting 0.202 (two-sided gap), description length 0.0672 (one-sided gap)" in lines
+    values = [float(row.split()[-2]) for row in lines.splitlines()[2:5]]
+    assert values == sorted(values)
+    assert "not ours" not in str(bound(profile, 1e8))
+
+
 def test_a_law_that_is_none_is_refused():
     """A word that is no law, a probability above that of equal shares, a file with one."""
     with pytest.raises(AssumptionError, match="A law of inputs is"):

@@ -163,3 +163,13 @@ def test_file(tmp_path):
     """A file of it is as claimed."""
     path = keyhole.compile("majority:3", 20, construction="least").save(tmp_path / "least.safetensors")
     assert keyhole.check(path).holds
+
+
+def test_units_with_constants_need_less_than_the_optimum_over_one_minus_gamma():
+    """OR of two at γ = ½: 6 without constants; a constant unit of norm 1 and one of norm ½ times 4 have 5."""
+    gamma, chi = 0.5, signs_of_patterns(2)
+    assert least_norm(np.array([0, 1, 1, 1], dtype=bool)).lower / (1 - gamma) == pytest.approx(6.0)
+    head = (1 - gamma) * -chi.mean(axis=1)  # of values ∓1 on the two relevant positions, 0 elsewhere
+    outputs = 1.0 * np.maximum(1.0, 0) - 4.0 * np.maximum(head, 0)
+    assert outputs.tolist() == [-1.0, 1.0, 1.0, 1.0]
+    assert 1.0 * 1.0 + 4.0 * 1.0 == 5.0  # Σ|w_j| V_j, V = 1 of the constant and of the head's values

@@ -171,7 +171,12 @@ class Bound(Result):
         for stated, count in sorted(zip(self.guarantees, counts, strict=True), key=lambda pair: pair[0].value):
             entries = (at_most(stated.value), "vacuous" if stated.vacuous else "", f"{count:,}")
             rows.append((stated.title.removeprefix("Theorem "), *entries[: 3 if needed else 2]))
-        return show.table({"theorem": "<", "gap ≤": ">", "": "<", **needed}, rows)
+        show.table({"theorem": "<", "gap ≤": ">", "": "<", **needed}, rows)
+        smaller = [rival for rival in self.rivals if _is_smaller(rival, self.smallest)]
+        if smaller:
+            words = ", ".join(f"{rival.name} {at_most(rival.value or 0.0)} ({rival.quantity})" for rival in smaller)
+            show.line(f"smaller here, of bounds that are not ours: {words}", hang=2)
+        return None
 
     def _grow(self, show: Show) -> None:
         rows = []
@@ -229,6 +234,12 @@ class Bound(Result):
             y=Axis("m", "samples m", "log"),
             colour=Axis("bound", "", "category"),
         )
+
+
+def _is_smaller(rival: Rival, best: Guarantee) -> bool:
+    """Return whether a rival bounds the gap with known constants, and lower."""
+    known = rival.kind == "bound" and "gap" in rival.quantity and rival.origin.status != "recalled"
+    return known and rival.value is not None and rival.value < best.value
 
 
 def _say_derivation(show: Show, stated: Guarantee) -> None:

@@ -317,11 +317,11 @@ def _units_of_heads(
 def path_inf(tabulated: Tabulated, units: Units) -> float:
     """P_∞ of the tabulated head, which bounds its complexity whatever its scores.
 
-    Statement  V_j = |c_j| + Σ_h max_{t,a} |v_hj[t, a]|; P_∞ = Σ_j |w_j| V_j for ReLU, ‖w‖₁ max_j V_j for
-               any other Lipschitz σ with σ(0) = 0. The affine rest is one more unit without activation and
-               is added.
+    Statement  V_j = |c_j| + Σ_h max_{t,a} |v_hj[t, a]|; P_∞ = Σ_j |w_j| V_j for ReLU and the identity,
+               ‖w‖₁ max_j V_j for any other Lipschitz σ with σ(0) = 0. The affine rest is one more unit without
+               activation and is added.
     Proof      u_j/V_j is a convex combination of heads with values in [−1, 1] and constants in [−1, 1];
-               ReLU lets V_j pass into the weight.
+               ReLU and the identity let V_j pass into the weight.
     Source     Ours: Theorem T.
     """
     largest: Any = 0.0
@@ -337,8 +337,9 @@ def path_inf(tabulated: Tabulated, units: Units) -> float:
 def path(units: Units, block: Block) -> float | None:
     """P of the path-norm theorem, in ℓ2; None where a constant or a value map that is not linear takes part.
 
-    Statement  P = Σ_j |w_j| Σ_h ‖v_hj‖₂ for ReLU, ‖w‖₁ max_j Σ_h ‖v_hj‖₂ otherwise, v_hj = W_V^h E_h[:, j]
-               being what unit j reads of a token through head h; the affine rest is added as one more unit.
+    Statement  P = Σ_j |w_j| Σ_h ‖v_hj‖₂ for ReLU and the identity, ‖w‖₁ max_j Σ_h ‖v_hj‖₂ otherwise,
+               v_hj = W_V^h E_h[:, j] being what unit j reads of a token through head h; the affine rest is added as
+               one more unit.
     Proof      As for P_∞, with vectors of norm 1 instead of values in [−1, 1].
     Source     Ours: Theorem P, with several heads summed in one unit.
     """

@@ -19,7 +19,7 @@ from keyhole.apps.pretrain.condition import (
     transfer_bound,
 )
 from keyhole.errors import ArgumentError
-from keyhole.latent.models import FiniteModel, GaussianMixture
+from keyhole.latent.models import FiniteModel, GaussianMixture, sum_zero_basis
 
 FIRST = np.full((4, 3), 0.1) + 0.6 * np.eye(4, 3)
 SECOND = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.2], [0.1, 0.2, 0.6]])
@@ -251,3 +251,32 @@ def test_refusals(call, words):
     """A constant task, another number of latents, one latent, an empty block and too few draws are refused."""
     with pytest.raises(ArgumentError, match=words):
         call()
+
+
+@pytest.mark.parametrize(("outside", "served"), [(0.1, True), (10.0, False)])
+def test_what_a_task_may_have_outside_the_rows(outside, served):
+    """With σ = 1e-6 the rows turn by τ/σ: a tenth of it outside them is rounding, ten times it is not served."""
+    U = sum_zero_basis(4)
+    pretext = np.diag([1.0, 1e-6, 0.0]) @ U.T
+    turned = rounding(pretext @ U) / 1e-6
+    task = np.array([[0.0, 1.0, outside * turned]]) @ U.T
+    assert (condition_numbers(pretext, task).downstream < inf) == served
+
+
+def test_the_reciprocal_of_the_least_singular_value_is_no_kappa_of_log_loss():
+    """For T = (10, 0) the excess is 25 times 2κ²KL with κ = 1/σ_min(AU), and equals 2κ_T²KL with the column norm."""
+    law, task = np.array([[0.6, 0.4], [0.4, 0.6]]), np.array([[10.0, 0.0]])
+    exact, guess = np.array([[0.5, 0.5]]), np.array([[0.501, 0.499]])
+    divergence = float((exact * np.log(exact / guess)).sum())
+    numbers = condition_numbers(law, task)
+    excess = float(np.square(linear_head(law, task)(guess) - 5.0).sum())
+    assert excess / (2 * numbers.least**2 * divergence) == pytest.approx(25.0, rel=1e-4)
+    assert excess <= 2 * numbers.column**2 * divergence * (1 + 1e-9) <= 2 * numbers.downstream**2 * divergence * 1.01
+
+
+def test_kappa_of_longer_blocks_need_not_fall():
+    """In the example of `block_law` κ rises from 5.96 to 57.0, and cond falls to 1.77."""
+    model = FiniteModel(SECOND, UNIFORM)
+    found = [condition_numbers(block_law(model, block)) for block in (1, 2, 3, 4, 6, 8)]
+    assert [float(f"{each.least:.3g}") for each in found] == [5.96, 6.27, 8.09, 11.3, 24.7, 57.0]
+    assert [found[0].ratio, found[-1].ratio] == pytest.approx([3.07, 1.77], abs=0.005)

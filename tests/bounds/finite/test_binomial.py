@@ -1,5 +1,6 @@
 """Tails of the binomial, exactly."""
 
+from decimal import Decimal, localcontext
 from math import exp, log
 
 import pytest
@@ -67,3 +68,15 @@ def test_refusals():
         clopper_pearson(1, 4, 0.0)
     with pytest.raises(AssumptionError, match="nats ≥ 0"):
         error_ceiling(1, 4, float("nan"))
+
+
+@pytest.mark.parametrize(("m", "nats"), [(1, 30.0), (1, 1.0), (3, 40.0), (200, 25.14), (10**6, 1e-9)])
+def test_the_ceiling_of_no_error_is_rounded_upwards(m, nats):
+    """m ln(1 − p) is −nats or less at the ceiling of 0 errors, in 60 digits, and hardly less."""
+    with localcontext() as context:
+        context.prec = 60
+        tail = (
+            m * (1 - Decimal(error_ceiling(0, m, nats))).ln() if error_ceiling(0, m, nats) < 1 else Decimal("-Infinity")
+        )
+        assert tail <= -Decimal(nats)
+    assert error_ceiling(0, m, nats) == pytest.approx(1 - exp(-nats / m), rel=1e-6)

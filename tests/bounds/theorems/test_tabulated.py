@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
-from math import exp, floor, log, sqrt
+from math import exp, floor, fsum, log, sqrt, tanh
 
 import numpy as np
 import pytest
@@ -226,3 +226,11 @@ def test_refusals():
         tabulated_complexity(replace(profile, normaliser="sparsemax"), 10)
     with pytest.raises(AssumptionError, match="\\[CLS\\] included"):
         tabulated_complexity(replace(profile, tokens=1), 10)
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0, 2.0, 3.0])
+def test_the_series_of_phi_b_is_not_cut_short(spread):
+    """The price is at least the sum of 20,000 terms, added exactly: the tail that is not summed is paid for."""
+    x = tanh(spread / 2)
+    summed = 2 / (1 + exp(-spread)) * fsum(x**k * sqrt(k + 1) for k in range(20_000))
+    assert summed <= series_price(spread) == pytest.approx(summed)

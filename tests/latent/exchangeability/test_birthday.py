@@ -91,3 +91,13 @@ def test_both_looks_share_the_level():
         one = extendibility_test(tokens)
         assert one.birthday is None
         assert one.p_value == one.balance_p_value
+
+
+def test_hoeffdings_comparison_begins_one_above_the_mean():
+    """With Mc̄ = 7.5 sequences expected at most, 8 are within one of that and say nothing; 9 may."""
+    first = np.array([[0, 1], [2, 3]])
+    for distinct, says in ((8, False), (9, True)):
+        second = np.array([[0, 1]] * distinct + [[0, 0]] * (10 - distinct))
+        found = birthday_test(first, second)
+        assert found.ceiling == pytest.approx(0.75)
+        assert (found.p_value < 1) == says

@@ -253,3 +253,8 @@ def test_refusals():
         read_lists(head, uniform_law(2), 0)
     with pytest.raises(AssumptionError, match="law of 3 symbols"):
         read_lists(head, uniform_law(3))
+
+
+def test_a_constant_token_is_not_absent():
+    """With one symbol no pair is ever absent, so κ = 0, though [CLS] has half of all rates."""
+    assert absent_ratio(model([[0.0]], [[1.0]]).heads[0], np.ones(1, dtype=int)) == pytest.approx(0.0, abs=1e-300)

@@ -64,7 +64,9 @@ def test_one_copied_row_is_enough():
     inputs[7], labels[7] = inputs[250], labels[250]
     found = certificate_of(planted(AND, 100), (inputs, labels), terms=UNIFORM)
     assert (found.judgement.samples, found.repeats.refuted) == (299, True)
-    assert found.repeats.chance == pytest.approx(4 * 300 * 299 / 2 * 2.0**-100)  # four tests share the level
+    assert found.repeats.chance == pytest.approx(
+        4 * 300 * 299 / 2 * 2.0**-100, rel=1e-9, abs=0
+    )  # four tests share the level
 
 
 def test_an_oversampled_class_counts_once():
@@ -250,3 +252,11 @@ def test_the_first_of_each_row():
     repeats = repeats_of(rows, uniform_law(64))
     assert (repeats.owners.tolist(), repeats.first.tolist()) == ([0, 1, 0, 2, 1], [0, 1, 3])
     assert repeats.count(np.array([True, False, True, False, True])) == 2
+
+
+def test_three_looks_at_shared_rows_share_the_level():
+    """One row of 100 fair bits in both sets: Markov's m n c/k, three times over."""
+    law = uniform_law(2)
+    first, other = (law.draw(40, 100, np.random.default_rng(seed)) for seed in (0, 1))
+    other[3] = first[17]
+    assert shared_rows(first, other, law) == (1, pytest.approx(3 * 40 * 40 * 2.0**-100, rel=1e-9, abs=0))

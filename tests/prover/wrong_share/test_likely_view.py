@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from scipy.stats import binom
 
 from keyhole.attention import tabulate
 from keyhole.boolean import SymbolLaw, biased_bits, uniform_law
@@ -84,3 +85,20 @@ def test_the_deviation_is_chernoffs():
 
     best = minimize_scalar(deviation, bounds=(1e-3, 20.0), method="bounded").fun
     assert best <= allowed <= 1.02 * best
+
+
+def test_the_quick_width_is_hoeffdings():
+    """Of 400 fair signs no more than 2τ lie beyond the width; √2 times nearer, ten times as many would."""
+    n, chance = 400, 1e-4
+    statistic = LinearStatistic(np.tile([0, 1], (n, 1)), SymbolLaw((0.5, 0.5)))
+    tables = tables_of(tabulate(random_model(Plan(seed=1, tokens=n))), ())
+    seen = likely_view(tables, split(tables, ((),), ()), slab_of(statistic, 0, n + 1), range(n), chance)
+    signs = np.where(np.arange(n) < n // 2, 1.0, -1.0)  # at right angles to the statistic
+    low, high = seen._wide((signs[:, None] * np.array([-1.0, 1.0]))[:, :, None])
+    assert high[0] == pytest.approx(np.sqrt(n * 4 * np.log(1 / chance) / 2), rel=1e-5)  # padded by a millionth
+    assert low[0] == pytest.approx(-high[0], rel=1e-6)
+
+    def beyond(width):
+        return 2 * binom.sf(np.ceil((width + n) / 2) - 1, n, 0.5)
+
+    assert beyond(high[0]) <= 2 * chance < 20 * chance < beyond(high[0] / np.sqrt(2))

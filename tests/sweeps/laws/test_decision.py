@@ -159,3 +159,9 @@ def test_the_level_of_monotone_curves():
     assert rejected(np.zeros(10)) <= 0.01
     assert rejected(np.linspace(0, 1, 10)) <= 0.01
     assert rejected(np.linspace(1, 0, 10)) == 1
+
+
+def test_the_p_value_of_a_fall_of_two_points():
+    """Two points, one below the other by 1: D = ½ with one degree of freedom, so p = P(|N(0, 1)| ≥ √½) = .4795."""
+    points = Points(np.array([10.0, 100.0]), np.array([1.0, 0.0]), np.ones(2), np.zeros(2, dtype=int))
+    assert _monotone_p(points) == pytest.approx(2 * NormalDist().cdf(-(0.5**0.5)))

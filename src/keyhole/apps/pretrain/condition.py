@@ -194,7 +194,8 @@ def canonical_correlations(model: FiniteModel, block: int) -> tuple[float, ...]:
 
     What that cannot tell from 0 (`condition.rounding`) is given as 0.
 
-    Statement  Each s_k is non-decreasing in the size of the block, so 1/s_m is non-increasing.
+    Statement  Each s_k is non-decreasing in the size of the block, so 1/s_m is non-increasing; κ of the block's law is
+               not: below it is 5.96, 6.27, 8.09 and 11.3.
     Proof      Sequences of the same counts have proportional rows, so the table over counts has the same Gram matrix.
                A longer block determines a shorter one: E[f | shorter] = E[E[f | longer] | shorter], a contraction after
                the longer one's operator, and singular values of a product with a contraction are no larger.

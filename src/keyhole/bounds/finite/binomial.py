@@ -1,6 +1,6 @@
 """Tails of the binomial, exactly: what k errors in m trials say about the chance of an error."""
 
-from math import exp, inf, lgamma, log, log1p
+from math import exp, expm1, inf, lgamma, log, log1p, nextafter
 
 from keyhole.bounds.validate import Real, failure, whole
 from keyhole.errors import AssumptionError
@@ -56,7 +56,7 @@ def error_ceiling(errors: int, trials: int, nats: Real) -> float:
     if errors == trials:
         return 1.0
     if errors == 0:
-        return 1 - exp(-nats / trials)
+        return min(1.0, nextafter(nextafter(-expm1(-nats / trials), 1.0), 1.0))  # two roundings, upwards
     low, high, coefficients = 0.0, 1.0, _log_coefficients(errors, trials)
     for _ in range(60):  # halvings of [0, 1]; the ends meet in a float before that
         middle = (low + high) / 2

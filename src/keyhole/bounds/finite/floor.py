@@ -14,7 +14,8 @@ def information_floor(context: int, sparsity: int, delta: float = 0.0) -> float:
     Proof      m labels split the C(T, s) sets into at most 2^m answers, and each answer names one set,
                so at most 2^m / C(T, s) of the sets are named correctly.
     Equality   One position of two, m = 1, δ = 0.
-    Source     Ours; proved above: the information floor. That log T is optimal is claimed by Edelman et al. too.
+    Source     Ours; proved above: the information floor. That log T is optimal is a sentence of the slides
+               of Edelman et al. (2022) too.
 
     >>> round(information_floor(100, 3), 2)
     17.3

@@ -23,7 +23,9 @@ FINEST = 200  # accuracies of trained rows that are tried, each 2^{1/4} finer
 THEOREM_P = Lemma("Theorem P", "R_m(F) ≤ κ P L R_m(G), κ = 1 without units or with odd ones, else 2")
 UNIT_HEADS = Lemma("Theorem P, chain", "R_m(G) ≤ B_X/√m + α_J + Σ_j (α_j + α_{j−1})(1 + √(2(ℓ_j + ℓ_{j−1})))/√m")
 
-TRAINED_ROWS = Lemma("Theorem P, trained rows", "n ε (1 + Q r) + B_X √(2 ln N / m), at the best ε for rows within D + 2nε")
+TRAINED_ROWS = Lemma(
+    "Theorem P, trained rows", "n ε (1 + Q r) + B_X √(2 ln N / m), at the best ε for rows within D + 2nε"
+)
 
 
 @lru_cache(maxsize=4096)
@@ -66,11 +68,11 @@ def trained_rows(profile: NormProfile, query: float, samples: float) -> tuple[Ch
     Statement  R_m of the union over the tables is at most the least over ε of R_m(G) at the token diameter
                min(2B_X, D + 2nε), plus n ε (1 + Q r) + B_X √(2 ln N / m), where n tables of ‖·‖_{1,1} ≤ B_i have
                ln N = Σ_i ln N_i(ε) by Lemma C, and r is B_X or D/2.
-    Proof      Rows moved by ε move every score by Qε and so the pooled token by ε + Q r ε, the mixture moved first, over
-               the trained rows. The rows of Lemma C's tables are within nε of those, so within D + 2nε of each other,
-               and they are projected on the ball. For N fixed tables the suprema over units have bounded differences
-               2B_X/m in the signs, so their largest exceeds the largest mean by at most B_X √(2 ln N / m) on average.
-               The query is any vector of norm ≤ Q already.
+    Proof      Rows moved by ε move every score by Qε and so the pooled token by ε + Q r ε, the mixture moved first,
+               over the trained rows. The rows of Lemma C's tables are within nε of those, so within D + 2nε of each
+               other, and they are projected on the ball. For N fixed tables the suprema over units have bounded
+               differences 2B_X/m in the signs, so their largest exceeds the largest mean by at most
+               B_X √(2 ln N / m) on average. The query is any vector of norm ≤ Q already.
     Source     Ours.
     """
     radius, tables = norm("B_X", profile.token_radius), trained_tables(profile)

@@ -57,8 +57,9 @@ def least_norm(truths: np.ndarray, attention: Attention = "equal", demand: Deman
 
     Statement  Every one-layer softmax model of ReLU units with R = 0 and without a residual path that computes the
                function, with any number of heads and units and any context, has P_∞ ≥ `lower` of attention "any". One
-               head that attends alike to the relevant positions, and reads them alone, has P_∞ ≥ `lower`/(1 − γ) of
-               attention "equal", and P_∞ = `norm`/(1 − γ) is reached.
+               head that attends alike to the relevant positions, and reads them alone, with units without constants,
+               has P_∞ ≥ `lower`/(1 − γ) of attention "equal", and P_∞ = `norm`/(1 − γ) is reached. A unit's constant
+               c_j costs |c_j| and not |c_j|/(1 − γ), so that units with constants can need less.
     Proof      Fix the irrelevant bits. A unit that reads h heads sees c + Σ e_i χ_i, and |c| + Σ|e_i| ≤ V, its share of
                P_∞: each token's value is m + dχ with |m| + |d| ≤ V_h, and a head's attention adds up to 1. For one head
                with equal attention on s positions, |e_i| ≤ 1/s besides. So the function is Σ w_j g_j with Σ|w_j| ≤ P_∞

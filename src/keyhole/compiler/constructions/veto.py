@@ -40,7 +40,7 @@ class VetoConstruction(Construction):
         return veto_plans(function, context, leak, output)
 
     def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
-        """P_∞ = Σ_j |w_j|, as every value is 1 or −1; M by its logits β and β + R; W_V by columns of length √(2T+1).
+        """P_∞ = Σ_j |w_j|, as every value is 1 or −1; M by its logits β and β + r; W_V by columns of length √(2T+1).
 
         Source     Ours: the exact norms of the construction, as its statement gives them.
         """
@@ -62,11 +62,12 @@ class VetoConstruction(Construction):
 def veto_plans(function: SparseFunction, context: int, gamma: float, output: Output) -> list[Plan]:
     """The plans of a conjunction or disjunction of s literals.
 
-    Statement  Let β = log((T+1−s)(1−γ)/(sγ)) be the logit of a true literal, β + R that of a violated one with
-               e^R = s − 1 + sγ/(1−γ), and 0 that of every other token. With the values of the head's summary, u = 1 if
-               no literal is violated, and u ≤ 0 otherwise. So ReLU(u) is the conjunction, exactly, with P_∞ = 1.
-    Proof      With v literals violated, u Z = −v e^{β+R} + (s−v) e^β + T + 1 − s, and (T+1−s) e^{−β} = sγ/(1−γ). So
-               u Z e^{−β} = −v e^R + (s−v) + sγ/(1−γ) is 0 at v = 1 and falls with v; at v = 0 every value is 1.
+    Statement  Let β = log((T+1−s)(1−γ)/(sγ)) be the logit of a true literal, β + r that of a violated one with
+               e^r = s − 1 + sγ/(1−γ), and 0 that of every other token; the spread is R = |r|. With the values
+               of the head's summary, u = 1 if no literal is violated, and u ≤ 0 otherwise. So ReLU(u) is the
+               conjunction, exactly, with P_∞ = 1.
+    Proof      With v literals violated, u Z = −v e^{β+r} + (s−v) e^β + T + 1 − s, and (T+1−s) e^{−β} = sγ/(1−γ). So
+               u Z e^{−β} = −v e^r + (s−v) + sγ/(1−γ) is 0 at v = 1 and falls with v; at v = 0 every value is 1.
     Refuses    All else. One unit with P_∞ = 1 reads 1 only where every token in sight has the largest value. There each
                position shows one of the symbols that have it, which is a conjunction of literals.
     Source     Ours. At β = 0 it is R = log T, for a head that looks at nothing in particular.

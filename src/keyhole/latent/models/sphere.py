@@ -129,8 +129,8 @@ class SphereProcess(ModelWithKeys):
         """Conditional-mean attention on the sphere.
 
         Statement  With the kernel exp((aᵀb − 1)/γ) and ridge λ = εT the error is at least
-                   Σ_ℓ (ε/(μ_ℓ + ε))² E‖f_ℓ‖². That of the posterior mean, and so of every estimator, is at least
-                   kσ²Γ(σ²/(τ²T))/T.
+                   Σ_ℓ (ε/(μ_ℓ + ε))² E‖f_ℓ‖². Averaged over the prior of z and uniform keys and query, that of the
+                   posterior mean, and so of every estimator, is at least kσ²Γ(σ²/(τ²T))/T; a fixed z may have less.
         Proof      Ŝ the mean of φ(k)φ(k)ᵀ and S = EŜ: the inverse is operator convex, so E ε(Ŝ + ε)⁻¹ ⪰ ε(S + ε)⁻¹;
                    both commute with rotations, hence are numbers on each degree, and a mean square is at least the
                    square of the mean. The posterior covariance of the features is σ²/T (Ŝ + λ/T)⁻¹, convex again;

@@ -118,3 +118,14 @@ def test_distance_falls_like_one_over_n():
     """At fixed k the largest distance times n tends to a constant: 100 to 400 tokens change it by under 2 %."""
     scaled = [n * largest_urn_distance(n, 5) for n in (100, 200, 400)]
     assert max(scaled) / min(scaled) < 1.02
+
+
+def test_tokens_of_different_laws_are_no_mixture_that_the_floor_speaks_of():
+    """A sentence of two in random order is the even mixture of two fixed ones, independent tokens of two laws each."""
+    orders = {(0, 1): 0.5, (1, 0): 0.5}
+    mixture = {
+        places: 0.5 * (places[0] == 0) * (places[1] == 1) + 0.5 * (places[0] == 1) * (places[1] == 0)
+        for places in product(range(2), repeat=2)
+    }
+    assert sum(abs(mixture[places] - orders.get(places, 0.0)) for places in mixture) == 0
+    assert position_floor(2, 2) == pytest.approx(0.5)

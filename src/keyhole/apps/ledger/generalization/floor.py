@@ -23,7 +23,7 @@ CLAIM = Claim(
     ),
     formula=r"m\ge\log_2\binom{T}{s},\qquad \sum_{j<3}\binom{3}{j}\binom{T-3}{3-j}\left(2p^{6-j}\right)^m\le\tfrac{1}{2}",
     kind="inequality",
-    source="keyhole, with proof (the information floor; first moment); optimality of log T is also claimed by Edelman et al. (2022)",
+    source="keyhole, with proof (the information floor; first moment); that log T is optimal is also a sentence of the slides of Edelman et al. (2022)",
     prediction=(
         "At the first-moment size (28 samples at T = 100, 34 at T = 400) the target is alone with probability at least ½; "
         "picking a random consistent AND never beats 2^m/C(T,3)."
@@ -110,7 +110,7 @@ def expected_rivals(context: int, sparsity: int, samples: int) -> float:
 
 
 def first_moment_size(context: int, sparsity: int = 3) -> int:
-    """Samples at which the hidden AND is, more likely than not, the only AND that fits: enough, not a floor.
+    """Samples at which the hidden AND is the only AND that fits with probability ≥ ½: enough, not a floor.
 
     Statement  The smallest m with at most ½ expected wrong ANDs that fit m balanced samples.
     Proof      Markov: the probability that some wrong AND fits is at most the expected number that do.

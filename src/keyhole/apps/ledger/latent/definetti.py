@@ -72,7 +72,7 @@ def pair_eigenvalue(tokens: int) -> float:
 
     Statement  For the positions of two tokens of a sentence in random order, the matrix
                P(pos₁ = a, pos₂ = b) − 1/T² has the eigenvalue −1/(T(T − 1)) on every vector of sum 0.
-               Under a latent variable it would be positive semi-definite: Cov(f(x₁), f(x₂)) = Var E[f | z] ≥ 0.
+               Under a latent variable, given which tokens are independent and of one law, it would be positive semi-definite: Cov(f(x₁), f(x₂)) = Var E[f | z] ≥ 0.
     Proof      The matrix is (J − I)/(T(T − 1)) − J/T², J of ones; on sums 0 the J vanish.
     Source     Ours.
 
@@ -83,9 +83,10 @@ def pair_eigenvalue(tokens: int) -> float:
 
 
 def position_floor(tokens: int, k: int) -> float:
-    """The distance of k positioned tokens of a sentence of T from every mixture of independent tokens.
+    """The distance of k positioned tokens of a sentence of T from every mixture of independent, alike tokens.
 
-    Statement  Total variation ≥ 1 − T(T − 1)…(T − k + 1)/T^k, whatever the words.
+    Statement  Total variation ≥ 1 − T(T − 1)…(T − k + 1)/T^k, whatever the words, from every mixture of laws under
+               which tokens are independent and of one law. From tokens of different laws it can be 0.
     Proof      The k positions are always distinct. Under independent draws from one law they are distinct with
                probability at most T(T − 1)…(T − k + 1)/T^k, attained by the uniform law (Maclaurin's inequality);
                a mixture does no better than its best part.
