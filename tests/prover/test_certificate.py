@@ -52,6 +52,15 @@ def test_proved_with_a_promise():
 
 
 @pytest.mark.slow
+def test_the_best_of_many_certificates_has_less_confidence():
+    """A certificate says under -v, and in its record, what choosing the best of k costs."""
+    found = certificate_of(planted(junta_of("x0"), 2), None, terms=Terms(uniform_law(2)))
+    assert "The best of k certificates, chosen after they were seen, may be wrong with probability up to kδ" in text(
+        found
+    )
+    assert "up to kδ" in record(found)["delta_means"]
+
+
 def test_proved_models_never_disagree():
     """A proved model and its function on 200,000 inputs: not one disagreement."""
     junta = junta_of("maj(x1, x5, x9) ^ x30")

@@ -39,7 +39,8 @@ Data = str | Path | tuple[Any, Any]
 DRAWN = 60  # positions of an input that is drawn in full
 DELTA = (
     "δ bounds the probability, over the draw of the training set, that a certificate is issued and wrong; it is not "
-    "the probability that this certificate, now issued, is wrong."
+    "the probability that this certificate, now issued, is wrong. The best of k certificates, chosen after they were "
+    "seen, may be wrong with probability up to kδ."
 )
 
 
