@@ -23,6 +23,7 @@ from keyhole.bounds import (
 )
 from keyhole.bounds.construction_norms import matrix
 from keyhole.bounds.finite.identification import identification_size
+from keyhole.bounds.theorems.path import unit_heads
 from keyhole.bounds.theorems.rival_bounds import parameters, rivals
 from keyhole.errors import AssumptionError, DataError
 from keyhole.files.norms import dumps, parse_norms
@@ -109,15 +110,14 @@ def test_the_price_of_codes_by_hand():
 
 
 def test_the_price_of_codes_in_theorem_p_by_hand():
-    """2P times the least of ε(1 + Q D_X/2) + √(2⌈(B/ε)²⌉ ln(2Td+1)/m) over accuracies 2^{−k/4}, on top of the chain."""
-    profile = replace(conjunction(), positions11=5.0)
-    plain, m = conjunction(), 1e14
+    """2P times the least of R_m(G) at diameter D_X + 2ε, ε(1 + Q D_X/2) and √(2⌈(B/ε)²⌉ ln(2Td+1)/m), ε = 2^{−k/4}."""
+    profile, m = replace(conjunction(), positions11=5.0), 1e14
     Q, d = profile.blocks[0].heads[0].query, profile.blocks[0].heads[0].value.rows
     accuracies = 2.0 ** (-np.arange(200) / 4)
     nats = np.ceil((5 / accuracies) ** 2 - 1e-9) * np.log(2 * 100 * d + 1)
-    price = (accuracies * (1 + Q * sqrt(2) / 2) + np.sqrt(2 * nats / m)).min()
-    added = PATH.complexity(profile, m).value - PATH.complexity(plain, m).value
-    assert added == pytest.approx(2 * profile.path * price, rel=1e-6)
+    chains = np.array([unit_heads(Q, 1.0, min(2.0, sqrt(2) + 2 * each), 101, m).value for each in accuracies])
+    whole = (chains + accuracies * (1 + Q * sqrt(2) / 2) + np.sqrt(2 * nats / m)).min()
+    assert PATH.complexity(profile, m).value == pytest.approx(2 * profile.path * whole, rel=1e-6)
 
 
 @pytest.mark.slow
