@@ -38,7 +38,7 @@ class Compiled(compiled.Compiled, Result):
     """Weights that compute a function, with their certificate."""
 
     schema: ClassVar[str] = "compile/1"
-    endings: ClassVar[tuple[str, ...]] = (".safetensors", ".py")  # of the weights
+    endings: ClassVar[tuple[str, ...]] = (".safetensors", ".py", ".cert")  # weights, and the proof
 
     def lines(self, show: Show) -> None:
         """Say what was proved, the size, and the number formats."""
@@ -108,10 +108,14 @@ class Compiled(compiled.Compiled, Result):
         return np.asarray(token_ids(to_residual(self.plan), np.asarray(bits)))
 
     def save(self, path: str | Path) -> Path:
-        """Write weights as .safetensors, .py (for torch) or .html (a page that proves them); the answer as ever."""
+        """Write weights (.safetensors, .py for torch), a page or a certificate that proves them (.html, .cert), or the answer."""
         path = Path(path)
         if path.suffix.lower() == ".html":
             return write_file(path, self.page().encode())
+        if path.suffix.lower() == ".cert":
+            from keyhole.api.proof_file import of_compiled
+
+            return write_file(path, of_compiled(self).encode())
         return save_model(self, path) if path.suffix.lower() in self.endings else super().save(path)
 
 

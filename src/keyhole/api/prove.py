@@ -10,15 +10,16 @@ import numpy as np
 from keyhole.api.result import Result
 from keyhole.api.trained_run import TrainedRun
 from keyhole.attention import Model, Tabulated
-from keyhole.boolean import SymbolLaw, biased_bits, uniform_law
+from keyhole.boolean import Junta, SymbolLaw, biased_bits, uniform_law
 from keyhole.checkpoints import is_tabulated, load_tabulated, save_tabulated
 from keyhole.decimals import at_most, chance, margin, percent, surely
-from keyhole.errors import ArgumentError, CheckpointError, require_whole
+from keyhole.errors import ArgumentError, CheckpointError, OutputError, require_whole
+from keyhole.files.atomic import write_file
 from keyhole.files.model import is_ours, read_model, read_weights
 from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover import ModelCertificate, Terms, certificate_of
-from keyhole.prover.extraction import SAMPLES, CertifiableModel, certifiable
+from keyhole.prover.extraction import SAMPLES, CertifiableModel, certifiable, in_format
 from keyhole.prover.sample import FRESH
 from keyhole.show.answer import Show
 from keyhole.verdicts import CertificateStatus
@@ -63,7 +64,7 @@ class Proof(Result):
     """The function of a model, its proof, and the error that the training set promises; absent parts are None."""
 
     schema: ClassVar[str] = "prove/1"
-    endings: ClassVar[tuple[str, ...]] = (".safetensors",)
+    endings: ClassVar[tuple[str, ...]] = (".safetensors", ".cert")
 
     source: str
     # the function that was read off
@@ -136,6 +137,7 @@ class Proof(Result):
     target: "TargetVerdict | None"  # of a run whose function counts more positions than could be read off
     model: Tabulated = hidden()  # the one given, or, repaired, another
     drawn_from: SymbolLaw = hidden()
+    given: "Source | None" = hidden(default=None)  # whose weights a certificate is about
     delta_means: str = DELTA
     lists: "tuple[HeadReading, ...] | None" = None  # the heads as decision lists
     law: str | None = None  # of the inputs that the lists are averaged over
@@ -151,11 +153,22 @@ class Proof(Result):
         return replace(self, lists=read_lists(self.model, law, count), law=words)
 
     def save(self, path: str | Path) -> Path:
-        """Write the proof as .json, .txt or .html, or the model it is about, for `prove` to read, as .safetensors."""
+        """Write the answer (.json, .txt, .html), the model it is about (.safetensors), or a certificate (.cert)."""
+        if Path(path).suffix.lower() == ".cert":
+            return write_file(Path(path), self._certificate().encode())
         if Path(path).suffix.lower() not in self.endings:
             return super().save(path)
         names = ("source", "function", "status", "repair", "repair_says", "repaired_before")
         return save_tabulated(self.model, Path(path), {name: getattr(self, name) for name in names})
+
+    def _certificate(self) -> str:
+        from keyhole.api.proof_file import of_junta
+
+        if self.positions is None or self.status == "UNDECIDED":
+            raise OutputError("Nothing was proved or refuted, so there is no certificate to write.")
+        model = self.model if self.repair is not None or self.given is None else _weights(self.given)
+        junta = Junta(self.positions, self.symbols, np.array(self.table, dtype=bool))
+        return of_junta(model, junta, self.counterexample, self.source)
 
     @property
     def answer_is_no(self) -> bool:
@@ -360,7 +373,8 @@ def prove(
         watch(Progress(0, None, "proving the target"))
         target = against_target(subject, instance, time_limit=terms.time_limit)
     name = run.name if run is not None else str(model) if isinstance(model, str | Path) else "a model"
-    return proof_of(name, certificate, tables if certificate.repair is None else certificate.repair.model, target)
+    proof = proof_of(name, certificate, tables if certificate.repair is None else certificate.repair.model, target)
+    return replace(proof, given=model)
 
 
 def proof_of(source: str, found: ModelCertificate, model: Tabulated, target: "TargetVerdict | None" = None) -> Proof:
@@ -493,6 +507,21 @@ def _instance_of(model: "Source") -> "Instance | None":
     from keyhole.training import Instance
 
     return Instance(plan.context, plan.function, UNIFORM, np.array([False, True]))
+
+
+def _weights(given: "Source") -> Model | Tabulated:
+    """Return the weights of a source, or its tables where it is tables."""
+    if isinstance(given, Model | Tabulated):
+        return in_format(given)  # type: ignore[no-any-return]
+    if isinstance(given, TrainedRun):
+        return in_format(given.model)  # type: ignore[no-any-return]
+    if isinstance(given, str | Path):
+        if not is_ours(Path(given)):
+            from keyhole.checkpoints import read_foreign
+
+            return in_format(read_foreign(*read_weights(Path(given))).model)  # type: ignore[no-any-return]
+        return read_source(Path(given)).tables
+    return _of_plan(given.plan).tables
 
 
 def _of_plan(plan: "Plan") -> CertifiableModel:

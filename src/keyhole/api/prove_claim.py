@@ -22,8 +22,9 @@ from keyhole.checkpoints import (
 from keyhole.decimals import margin
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
-from keyhole.files.atomic import home
+from keyhole.files.atomic import home, write_file
 from keyhole.files.model import is_ours
+from keyhole.files.record import hidden
 from keyhole.languages import Property
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover import FLOAT_ASSUMED
@@ -50,6 +51,7 @@ class ClaimProof(Result):
 
     schema: ClassVar[str] = "prove-claim/1"
     properties: ClassVar[tuple[str, ...]] = ("summary",)
+    endings: ClassVar[tuple[str, ...]] = (".cert",)
 
     source: str
     claim: str
@@ -62,6 +64,17 @@ class ClaimProof(Result):
     assumed: tuple[str, ...]
     compared: str | None  # with the code of the model's family; None for a model of keyhole's own
     lengths: tuple[LengthVerdict, ...]
+    question: WordQuestion | None = hidden(default=None)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the answer or its figure, or as .cert the certificates of all lengths, one after another."""
+        if Path(path).suffix.lower() not in self.endings or self.question is None:
+            return super().save(path)
+        from keyhole.api.proof_file import of_length
+
+        asked = self.question
+        texts = [of_length(row, list(asked.cases(asked.stated.at(row.length))), self.source) for row in self.lengths]
+        return write_file(Path(path), "".join(texts).encode())
 
     @property
     def shortest_wrong(self) -> LengthVerdict | None:
@@ -241,6 +254,7 @@ def prove_claim(
             assumed=ASSUMED[:1],
             compared=None,
             lengths=proved,
+            question=tables,
         )
     checkpoint = model if isinstance(model, Checkpoint) else load_checkpoint(model)
     vocabulary = Vocabulary({}) if isinstance(model, Checkpoint) else read_vocabulary(model)
@@ -260,6 +274,7 @@ def prove_claim(
     stated = stated_property(claim, symbols, where, shortest=listed[0])
     pairs, answers = answer_pairs(checkpoint, vocabulary, symbols, words.answers)
     folder = None if isinstance(model, Checkpoint) else Path(model)
+    question = CheckpointQuestion(checkpoint, vocabulary, frame, stated, pairs)
     return ClaimProof(
         checkpoint.source if isinstance(model, Checkpoint) else str(model),
         *named,
@@ -269,7 +284,8 @@ def prove_claim(
         read_first=read_first,
         assumed=ASSUMED,
         compared=compared_with_own_code(checkpoint, folder, frame, listed, effort.seed),
-        lengths=_proved(CheckpointQuestion(checkpoint, vocabulary, frame, stated, pairs), listed, search, watch),
+        lengths=_proved(question, listed, search, watch),
+        question=question,
     )
 
 

@@ -74,8 +74,8 @@ def compile_command(
     Nothing is trained and nothing sampled: the certificate is a proof, with outward rounding, about the written
     numbers. `keyhole check` repeats it from the file.
 
-    --out writes the weights (.safetensors, or .py: a torch module), a page that proves them (.html), the answer
-    (.json, .txt) or a picture of the attention (.svg, .png).
+    --out writes the weights (.safetensors, or .py: a torch module), a page that proves them (.html), the proof as lines
+    that `keyhole check` repeats (.cert), the answer (.json, .txt) or a picture of the attention (.svg, .png).
 
     With --layers or --steps FORMULA is a circuit: lines such as 'a = x3 & x17; a ^ x40', a family, or a chain such as
     chain:parity:16. It is cut into gates of at most --fan-in wires, each proved by itself.

@@ -85,8 +85,8 @@ def prove_command(
     Without --claim the function is read off the model, compared with it on every input, and its error is bounded from
     the training set. PROVED does not mean that the function is the one you intended.
 
-    --out writes the answer (.json, .txt or .html), the model that it is about (.safetensors), or a claim's figure
-    (.svg, .png).
+    --out writes the answer (.json, .txt or .html), the model that it is about (.safetensors), a certificate that
+    `keyhole check` repeats (.cert), or a claim's figure (.svg, .png).
 
     Exit code 0 if the question was answered (also undecided), 1 if a wrong input was found, 2 for bad input.
     """

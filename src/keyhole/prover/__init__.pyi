@@ -1,9 +1,16 @@
 from keyhole.prover.certificate import ModelCertificate as ModelCertificate
 from keyhole.prover.certificate import Terms as Terms
 from keyhole.prover.certificate import certificate_of as certificate_of
+from keyhole.prover.certification import certificate_of as certificate_of
+from keyhole.prover.keyhole_check import Refused as Refused
+from keyhole.prover.keyhole_check import check_text as check_text
 from keyhole.prover.proof.float_error import FLOAT_ASSUMED as FLOAT_ASSUMED
 from keyhole.prover.proof.float_error import FLOAT_UNITS as FLOAT_UNITS
 from keyhole.prover.proof.float_error import float_error as float_error
 from keyhole.prover.proof.lower_bound import Verification as Verification
 from keyhole.prover.proof.true_on_words import prove_on_words as prove_on_words
+from keyhole.prover.proof_file import certificate_of_function as certificate_of_function
+from keyhole.prover.proof_file import certificate_of_junta as certificate_of_junta
+from keyhole.prover.proof_file import certificate_of_words as certificate_of_words
+from keyhole.prover.proof_file import certificate_of_wrong_word as certificate_of_wrong_word
 from keyhole.prover.wrong_share import WrongShare as WrongShare

@@ -104,6 +104,8 @@ class Bounds:
     spread: Float[np.ndarray, "parts rows"]
     normal: Float[np.ndarray, "parts K"]  # where the lines lose most: the half-space ⟨normal, outputs⟩ ≥ level
     level: Float[np.ndarray, "parts"]
+    slopes: Float[np.ndarray, "parts h"]  # of the units' lines, where the bound was attained
+    at: Float[np.ndarray, "parts K"]  # the outputs of the heads where tangents were laid then
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,18 +128,24 @@ def bound(
     tables: Tables, tail: Tail, region: Region, signs: Float[np.ndarray, "parts"], *, target: float = 0.0
 ) -> Bounds:
     """Lower bounds of signs·f over all points of each part of a region, improved until all are above a number."""
-    reference = trace(tail, outputs(tables, region.middle()))
+    at = outputs(tables, region.middle())
+    reference = trace(tail, at)
     ranges = ranges_over(tables, tail, region, reference)
     lines = ranges.lines
     low = np.full(region.count, -np.inf)
     below, above = lines.chord(), lines.chord()
+    slopes, touched = below, at.mid
     best: Bounds | None = None
     for index in range(ROUNDS):
         minimum, coefficient = _relaxed_minimum(ranges, signs, (below, above), reference)
+        rises = (minimum.low > low)[:, None]
+        slopes = np.where(rises, np.where(coefficient >= 0, below, above), slopes)
+        touched = np.where(rises, at.mid, touched)
         low = np.fmax(low, minimum.low)
-        reference = trace(tail, outputs(tables, minimum.shown))
+        at = outputs(tables, minimum.shown)
+        reference = trace(tail, at)
         cut = _cut(ranges, below, above, coefficient, reference)
-        found = Bounds(low, minimum.shown, reference.output, minimum.spread, *cut)
+        found = Bounds(low, minimum.shown, reference.output, minimum.spread, *cut, slopes, touched)
         if best is not None:  # keep the points with the smaller sign·f, and the newest spread
             new = signs * found.output.mid < signs * best.output.mid
             worst = np.where(new[:, None, None], found.worst, best.worst)
@@ -147,7 +155,7 @@ def bound(
             break
         below, above = _stepped_slopes(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
     assert best is not None  # noqa: S101  (at least one round was made)
-    return replace(best, low=low)
+    return replace(best, low=low, slopes=slopes, at=touched)
 
 
 def ranges_over(tables: Tables, tail: Tail, region: Region, reference: Trace | None = None) -> Ranges:

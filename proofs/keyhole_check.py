@@ -1,0 +1,1 @@
+../src/keyhole/prover/keyhole_check.py
