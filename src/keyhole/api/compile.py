@@ -108,7 +108,7 @@ class Compiled(compiled.Compiled, Result):
         return np.asarray(token_ids(to_residual(self.plan), np.asarray(bits)))
 
     def save(self, path: str | Path) -> Path:
-        """Write weights (.safetensors, .py for torch), a page or a certificate that proves them (.html, .cert), or the answer."""
+        """Write weights (.safetensors, .py for torch), what proves them (.html, .cert), or the answer."""
         path = Path(path)
         if path.suffix.lower() == ".html":
             return write_file(path, self.page().encode())

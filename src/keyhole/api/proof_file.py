@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from keyhole.api.result import Result
+from keyhole.attention import Model
 from keyhole.boolean import Junta, Levels
 from keyhole.decimals import margin
 from keyhole.errors import OutputError
@@ -24,7 +25,7 @@ from keyhole.show.answer import Show
 if TYPE_CHECKING:
     from keyhole.api.length_verdict import LengthVerdict
     from keyhole.api.word_cases import Case
-    from keyhole.attention import Model, Tabulated
+    from keyhole.attention import Tabulated
     from keyhole.compiler import Compiled
 
 FIRST = b"keyhole-certificate"
@@ -114,7 +115,7 @@ def of_length(row: "LengthVerdict", cases: "list[Case]", source: str) -> str:
     """Return the certificates of all cases of one length, or of a wrong word of it."""
     texts = []
     for case in cases:
-        model = case.read.tables if case.model is case.read else case.model
+        model = case.model if isinstance(case.model, Model) else case.read.tables
         if row.status == "PROVED":
             texts.append(certificate_of_words(model, case.reads, case.at.classes, digest=digest_of(source)))
             continue

@@ -1,7 +1,6 @@
 from keyhole.prover.certificate import ModelCertificate as ModelCertificate
 from keyhole.prover.certificate import Terms as Terms
 from keyhole.prover.certificate import certificate_of as certificate_of
-from keyhole.prover.certification import certificate_of as certificate_of
 from keyhole.prover.keyhole_check import Refused as Refused
 from keyhole.prover.keyhole_check import check_text as check_text
 from keyhole.prover.proof.float_error import FLOAT_ASSUMED as FLOAT_ASSUMED

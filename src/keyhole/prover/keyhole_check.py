@@ -13,13 +13,15 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Sequence
 from itertools import product
-from math import comb, isqrt
+from math import isqrt
 from operator import mul
-from typing import Any, Dict, List, NoReturn, Optional, Sequence, Tuple
+from typing import Any, NoReturn
 
-Ball = Tuple[int, int]
-Vector = Tuple[List[int], int]
+Ball = tuple[int, int]
+Vector = tuple[list[int], int]
+Relaxed = tuple[Any, Vector, Ball, Ball]  # raw (or None), inner, number, rest
 HINT = 60  # hints are integers times 2^-60
 LATTICE = 6  # GELU is looked at on multiples of 2^-6, between which it is within 0.8 h²/8 of its chord
 EDGE = 12  # beyond it both GELUs are within 2^-80 of max(x, 0)
@@ -46,7 +48,7 @@ class Lines:
         """Return the first word of the next line, or nothing at the end."""
         return self.rows[self.place][1][0] if self.place < len(self.rows) else ""
 
-    def take(self, word: str, count: Optional[int] = None) -> List[str]:
+    def take(self, word: str, count: int | None = None) -> list[str]:
         """Return the other words of the next line, which must begin with `word`."""
         at, found = self.place, self.word()
         self.place += 1
@@ -57,7 +59,7 @@ class Lines:
             self.refuse(f"{word} takes {count} words, found {len(words)}")
         return words
 
-    def whole(self, text: str, low: Optional[int] = None, high: Optional[int] = None) -> int:
+    def whole(self, text: str, low: int | None = None, high: int | None = None) -> int:
         """Return a decimal integer between two ends."""
         if not re.fullmatch(r"-?[0-9]{1,4000}", text, re.ASCII):
             self.refuse(f"{text[:30]!r} is not an integer")
@@ -66,7 +68,7 @@ class Lines:
             self.refuse(f"{text[:30]} is out of range")
         return number
 
-    def wholes(self, words: Sequence[str], low: Optional[int] = None, high: Optional[int] = None) -> List[int]:
+    def wholes(self, words: Sequence[str], low: int | None = None, high: int | None = None) -> list[int]:
         """Return decimal integers between two ends."""
         return [self.whole(word, low, high) for word in words]
 
@@ -78,7 +80,7 @@ class Arithmetic:
         self.bits, self.one = bits, 1 << bits
         wide = bits + 64  # ln 2 = 2 atanh(1/3), to 40 bits more than `bits`
         self.ln2 = sum(((2 << wide) // (3 ** (2 * n + 1) * (2 * n + 1)) for n in range(wide)), 0) >> 24
-        self.known: Dict[Tuple[str, int], Ball] = {}
+        self.known: dict[tuple[str, int], Ball] = {}
 
     def read(self, number: int, power: int) -> Ball:
         """Return number · 2^power."""
@@ -136,7 +138,7 @@ class Arithmetic:
         return [x + y for x, y in zip(a[0], b[0])], a[1] + b[1]
 
     def exp(self, a: Ball) -> Ball:
-        """Return exp of a number at most 0: the radius grows by no more than 2, since exp(δ) − 1 ≤ 2δ for δ ≤ 1/16."""
+        """Return e to a number at most 0; e^δ − 1 ≤ 2δ for δ ≤ 1/16."""
         middle, radius = a
         if middle > 0 or radius << 4 > self.one:
             raise Refused("an exponent is not known well enough; more bits are needed")
@@ -230,7 +232,7 @@ class Norm:
 class Box:
     """The ends of centred coordinates, and of their spread."""
 
-    def __init__(self, norm: Norm, low: List[int], high: List[int], lowest: int = 0, highest: int = -1) -> None:
+    def __init__(self, norm: Norm, low: list[int], high: list[int], lowest: int = 0, highest: int = -1) -> None:
         near = sum(max(0, x, -y) ** 2 for x, y in zip(low, high))
         far = sum(max(abs(x), abs(y)) ** 2 for x, y in zip(low, high))
         bits, count = norm.a.bits, len(low)
@@ -250,7 +252,7 @@ class Box:
 class Head:
     """The masses exp(score) and the values of every row and symbol, and of [CLS] as the last."""
 
-    def __init__(self, arithmetic: Arithmetic, scores: Vector, values: List[Vector]) -> None:
+    def __init__(self, arithmetic: Arithmetic, scores: Vector, values: list[Vector]) -> None:
         top = max(scores[0])
         masses = arithmetic.vector([arithmetic.exp((score - top, scores[1])) for score in scores[0]])
         self.mass, self.mass_error = masses
@@ -263,13 +265,13 @@ class Head:
 class Region:
     """A set of words: free and fixed copies of rows, a reader of further rows, and half-spaces of the outputs."""
 
-    def __init__(self, symbols: int, free: List[int]) -> None:
+    def __init__(self, symbols: int, free: list[int]) -> None:
         self.symbols, self.free = symbols, free
-        self.fixed: List[int] = []  # entries row · A + symbol
-        self.counted: Optional[Tuple[List[Tuple[List[int], List[int]]], int, int]] = None
-        self.states: Optional[Tuple[List[int], List[List[int]], int, List[int]]] = None
-        self.cuts: List[Tuple[List[int], int]] = []
-        self.masses: Dict[int, Tuple[int, int]] = {}
+        self.fixed: list[int] = []  # entries row · A + symbol
+        self.counted: tuple[list[tuple[list[int], list[int]]], int, int] | None = None
+        self.states: tuple[list[int], list[list[int]], int, list[int]] | None = None
+        self.cuts: list[tuple[list[int], int]] = []
+        self.masses: dict[int, tuple[int, int]] = {}
 
     def copy(self) -> Region:
         """Return a region that can be changed."""
@@ -289,7 +291,8 @@ class Region:
         """Return the least sum of costs over all words, without regard to half-spaces."""
         count = self.symbols
         end = count * len(self.free)
-        total = sum(map(mul, map(min, *(cost[symbol:end:count] for symbol in range(count))), self.free))
+        least = map(min, *(cost[symbol:end:count] for symbol in range(count)))
+        total: int = sum(map(mul, least, self.free))
         total += sum(cost[entry] for entry in self.fixed)
         if self.counted is not None:
             places, low, high = self.counted
@@ -302,7 +305,7 @@ class Region:
             total += sum(gains[:low]) + sum(min(gain, 0) for gain in gains[low:high])
         if self.states is not None:
             rows, moves, start, final = self.states
-            value: List[Optional[int]] = [0 if state in final else None for state in range(len(moves))]
+            value: list[int | None] = [0 if state in final else None for state in range(len(moves))]
             for row in reversed(rows):
                 here = cost[row * count : row * count + count]
                 value = [
@@ -310,10 +313,10 @@ class Region:
                         default=None)
                     for move in moves
                 ]  # fmt: skip
-            least = value[start]
-            if least is None:
+            best_way = value[start]
+            if best_way is None:
                 raise Refused("no word ends in these states")
-            total += least
+            total += best_way
         return total
 
 
@@ -322,8 +325,8 @@ class Check:
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
-        self.tensors: Dict[str, Tuple[Tuple[int, ...], int, List[int]]] = {}
-        self.products: Dict[Tuple[int, Tuple[int, ...]], Tuple[List[int], int]] = {}
+        self.tensors: dict[str, tuple[tuple[int, ...], int, list[int]]] = {}
+        self.products: dict[tuple[int, tuple[int, ...]], tuple[list[int], int]] = {}
         self.leaves = 0
 
     # the header
@@ -344,7 +347,7 @@ class Check:
         rows = take("rows")
         rest = rows[-1:] == ["*"]
         self.places = lines.wholes(rows[:-1] if rest else rows, 0, self.length - 1)
-        if rows == ["all"[:0]] or any(b <= a for a, b in zip(self.places, self.places[1:])):
+        if any(b <= a for a, b in zip(self.places, self.places[1:])):
             lines.refuse("rows are positions in increasing order")
         others = self.length - len(self.places)
         if rest != (others > 0):
@@ -368,7 +371,7 @@ class Check:
         number, _, power = text.partition(":")
         return self.a.read(self.lines.whole(number), self.lines.whole(power, -5000, 5000))
 
-    def matrix(self, name: str, width: Optional[int] = None) -> List[Vector]:
+    def matrix(self, name: str, width: int | None = None) -> list[Vector]:
         """Return a tensor as vectors along its last side."""
         if name not in self.tensors:
             self.lines.refuse(f"there is no tensor {name[:30]!r}")
@@ -389,7 +392,7 @@ class Check:
             self.lines.refuse(f"{name} has other than {width} numbers")
         return rows[0]
 
-    def columns(self, name: str, inputs: int) -> List[Vector]:
+    def columns(self, name: str, inputs: int) -> list[Vector]:
         """Return the columns of a matrix (inputs, outputs); the identity for -."""
         if name == "-":
             return [([self.a.one * (i == j) for i in range(inputs)], 0) for j in range(inputs)]
@@ -412,7 +415,7 @@ class Check:
     def heads(self) -> None:
         """Read the heads into tables: a score and a value for every row and symbol, and for [CLS]."""
         a, lines, entries = self.a, self.lines, len(self.counts) * self.symbols
-        tokens: List[Vector] = []
+        tokens: list[Vector] = []
         if lines.word() == "embed":
             words = lines.take("embed")
             if len(words) == 2:  # a vector per row and symbol, and [CLS]
@@ -431,9 +434,12 @@ class Check:
             if lines.word() == "enter":
                 norm = self.norm(lines.take("enter"), len(tokens[0][0]))
                 tokens = [norm(token) for token in tokens]
-        self.tables: List[Head] = []
+        self.tables: list[Head] = []
         while lines.word() == "head":
             kind, *words = lines.take("head") or [""]
+            over: Ball = a.one, 0  # scores are divided by a temperature
+            if words[-2:-1] == ["over"]:
+                over, words = self.number(words[-1]), words[:-2]
             if kind == "table" and len(words) == 4:
                 scores = a.vector([(x, v[1]) for v in self.matrix(words[0]) for x in v[0]])
                 own = self.flat(words[2], 1)
@@ -458,13 +464,15 @@ class Check:
                 lines.refuse(f"a head {kind[:30]!r} with {len(words)} words is not known")
             if not len(scores[0]) == len(values) == entries + 1:
                 lines.refuse(f"a head has {len(scores[0])} scores and {len(values)} values; {entries + 1} are needed")
+            if over != (a.one, 0):
+                scores = a.vector([a.div((x, scores[1]), over) for x in scores[0]])
             self.tables.append(Head(a, scores, values))
         if not self.tables:
             self.lines.take("head")
 
     def images(
-        self, tokens: List[Vector], vector: Vector, shift: Ball, value: str, bias: str
-    ) -> Tuple[Vector, List[Vector]]:
+        self, tokens: list[Vector], vector: Vector, shift: Ball, value: str, bias: str
+    ) -> tuple[Vector, list[Vector]]:
         """Return the scores ⟨token, vector⟩ + shift and the values of all tokens."""
         maps = self.columns(value, len(tokens[0][0]))
         added = self.flat(bias, len(maps))
@@ -481,11 +489,11 @@ class Check:
             lines.refuse("heads are joined by sum, all of one width, or by concatenate")
         total, width = sum(widths), widths[0] if join == "sum" else sum(widths)
         # x = o M + c
-        rows: List[Vector] = [([a.one * (k % width == j) for j in range(width)], 0) for k in range(total)]
+        rows: list[Vector] = [([a.one * (k % width == j) for j in range(width)], 0) for k in range(total)]
         shift: Vector = [0] * width, 0
-        self.inner: Optional[Norm] = None
+        self.inner: Norm | None = None
         self.skip, self.units, self.name = True, 0, "identity"
-        self.after: List[Any] = []
+        self.after: list[Any] = []
         fed = False
         while lines.word() in ("affine", "add", "norm", "feed"):
             kind = lines.word()
@@ -528,7 +536,7 @@ class Check:
             self.rows, self.shift = [inner.centred(row) for row in rows], inner.centred(shift)
             self.raw_rows, self.raw_shift = rows, shift
 
-    def feed(self, words: Sequence[str], rows: List[Vector], shift: Vector) -> None:
+    def feed(self, words: Sequence[str], rows: list[Vector], shift: Vector) -> None:
         """Read the units: σ(z W + b) W′ + b′, where z is x or its norm."""
         a, width = self.a, len(shift[0])
         self.name, self.skip = words[0], words[5] == "skip"
@@ -551,9 +559,10 @@ class Check:
         if self.skip and self.width_out != width:
             self.lines.refuse("what skips the units has another width")
 
-    def follow(self, outputs: Vector) -> Tuple[Ball, Dict[str, Any]]:
+    def follow(self, outputs: Vector) -> tuple[Ball, dict[str, Any]]:
         """Return f at outputs of the heads, and the rows that enter each norm."""
-        a, seen = self.a, {}
+        a = self.a
+        seen: dict[str, Any] = {}
         columns = [([row[0][j] for row in self.rows], self.rows[0][1]) for j in range(len(self.shift[0]))]
         x = a.plus(a.times(outputs, columns), self.shift)
         spread = (a.one, 0)
@@ -693,7 +702,7 @@ class Check:
                     self.lines.refuse(f"the bound {margins[-1] / self.a.one:.3g} is not above 0")
         return min(margins)
 
-    def hints(self, word: str, count: int) -> List[int]:
+    def hints(self, word: str, count: int) -> list[int]:
         """Return numbers that were found by a search: the proof holds for any."""
         return [number << self.a.bits - HINT for number in self.lines.wholes(self.lines.take(word, count))]
 
@@ -713,8 +722,10 @@ class Check:
             middle = [x - (multiple * w >> bits) for x, w in zip(middle, normal)]
             total += multiple * level >> bits
         radius = direction[1] + len(region.cuts)
-        joint, slack, at = [], 0, 0
-        for index, (head, t) in enumerate(zip(self.tables, duals)):
+        joint: list[int] = []
+        slack = at = 0
+        for index, (head, dual) in enumerate(zip(self.tables, duals)):
+            t = dual
             part = middle[at : at + head.width]
             at += head.width
             total -= (radius * sum(head.reach) >> bits) + 1
@@ -738,11 +749,11 @@ class Check:
             total += max(0, region.least(joint) + joint[-1] - slack >> 2 * bits)
         return total
 
-    def duals(self, region: Region, direction: Vector) -> List[int]:  # noqa: ARG002  (a writer searches instead)
+    def duals(self, region: Region, direction: Vector) -> list[int]:  # noqa: ARG002  (a writer searches instead)
         """Return the numbers t and μ of the next line."""
         return self.hints("d", len(self.tables) + len(region.cuts))
 
-    def projected(self, index: int, head: Head, part: List[int]) -> Tuple[List[int], int]:
+    def projected(self, index: int, head: Head, part: list[int]) -> tuple[list[int], int]:
         """Return ⟨part, value⟩ for every row and symbol, and how far they can be off."""
         key = index, tuple(part)
         if key not in self.products:
@@ -752,7 +763,7 @@ class Check:
             self.products[key] = values, (head.error * sum(map(abs, part)) >> self.a.bits) + 2
         return self.products[key]
 
-    def extremes(self, index: int, head: Head, region: Region) -> Tuple[int, int]:
+    def extremes(self, index: int, head: Head, region: Region) -> tuple[int, int]:
         """Return the least and the largest mass of all tokens."""
         if index not in region.masses:
             words = sum(region.free) + len(region.fixed) + len(self.asked) + 1
@@ -763,8 +774,8 @@ class Check:
             region.masses[index] = low, high
         return region.masses[index]
 
-    def line(self, j: int, ends: Tuple[int, int], slope: int, *, below: bool) -> Tuple[int, int]:
-        """Return the slope and offset of a line that is below, or above, unit j's activation between two ends."""
+    def line(self, ends: tuple[int, int], slope: int, *, below: bool) -> tuple[int, int]:
+        """Return the slope and offset of a line that is below, or above, the activation between two ends."""
         a, (low, high) = self.a, ends
         if self.name == "identity":
             return a.one, 0
@@ -783,11 +794,11 @@ class Check:
         )
         return slope, sign * (best - gap - 1)
 
-    def relaxed(self, ends: List[Tuple[int, int]], weight: Vector, shift: Ball, slopes: Optional[List[int]]) -> Any:
-        """Return functionals raw and inner of the outputs, a number that is divided with inner, and one that is not.
+    def relaxed(self, ends: list[tuple[int, int]], weight: Vector, shift: Ball, slopes: list[int] | None) -> Relaxed:
+        """Return functionals raw and inner of the outputs, a number divided with inner, and another.
 
-        ⟨weight, y⟩ + shift ≥ raw(o) + q (inner(o) + number) + rest, as c σ(u) ≥ c (slope u + offset) with the line below
-        where c ≥ 0, and the one above elsewhere. Without slopes every line is parallel to the chord.
+        ⟨weight, y⟩ + shift ≥ raw(o) + q (inner(o) + number) + rest, as c σ(u) ≥ c (slope u + offset), the line below
+        where c ≥ 0 and above elsewhere. Without slopes every line is parallel to the chord.
         """
         a = self.a
         gains, rest = [], [a.dot(weight, self.outer_bias), shift]
@@ -800,7 +811,7 @@ class Check:
             else:
                 slope = slopes[j]
             if (j, c >= 0, slope) not in self.drawn:
-                self.drawn[j, c >= 0, slope] = self.line(j, ends[j], slope, below=c >= 0)
+                self.drawn[j, c >= 0, slope] = self.line(ends[j], slope, below=c >= 0)
             slope, offset = self.drawn[j, c >= 0, slope]
             gains.append(c * slope >> a.bits)
             rest.append((c * offset >> a.bits, (doubt * max(abs(low), abs(high)) >> a.bits) + 2))
@@ -825,15 +836,16 @@ class Check:
             rest.append(a.dot(weight, moved))
         return raw, inner, number, (sum(x[0] for x in rest), sum(x[1] for x in rest))
 
-    def linear(self, region: Region, found: Any, box: Optional[Box]) -> int:
+    def linear(self, region: Region, found: Relaxed, box: Box | None) -> int:
         """Return the least value of a relaxed functional: of each end of 1/spread, or with the number divided last."""
         raw, inner, number, rest = found
         a = self.a
         if box is not None and raw is None:
             return box.under(self.low(region, inner) + number[0] - number[1]) + rest[0] - rest[1]
         if box is None:
-            total = inner if raw is None else a.plus(raw, inner)
-            return self.low(region, total) + number[0] - number[1] + rest[0] - rest[1]
+            whole = inner if raw is None else a.plus(raw, inner)
+            return self.low(region, whole) + number[0] - number[1] + rest[0] - rest[1]
+        assert raw is not None  # noqa: S101  (the first case has the others)
         ends = []
         for spread in (box.least, box.most):
             q = a.div((a.one, 0), (spread, 1))
@@ -847,7 +859,7 @@ class Check:
         """Return a lower bound of sign · f over a region."""
         a = self.a
         self.lines.take("leaf", 0)
-        seen: Dict[str, Any] = {"after": []}
+        seen: dict[str, Any] = {"after": []}
         if self.inner is not None or self.norms:
             at = self.hints("at", len(self.rows))
             seen = self.follow((at, 0))[1]
@@ -862,7 +874,7 @@ class Check:
             ends.append((low + bias[0][j] - bias[1], -(high - bias[0][j] - bias[1])))
         if any(low > high for low, high in ends):
             return a.one << 4000  # the region is empty
-        self.drawn: Dict[Tuple[int, bool, int], Tuple[int, int]] = {}
+        self.drawn: dict[tuple[int, bool, int], tuple[int, int]] = {}
         later = self.later(region, ends, box)
         slopes = self.slopes(ends, sign, seen)
         weight: Vector = [sign * x for x in self.weight[0]], self.weight[1]
@@ -893,11 +905,11 @@ class Check:
         self.leaves += 1
         return low
 
-    def slopes(self, ends: List[Tuple[int, int]], sign: int, seen: Dict[str, Any]) -> List[int]:  # noqa: ARG002
+    def slopes(self, ends: list[tuple[int, int]], sign: int, seen: dict[str, Any]) -> list[int]:  # noqa: ARG002
         """Return the slope of each unit's line."""
         return self.hints("slopes", self.units)
 
-    def entering(self, region: Region, norm: Norm, along: List[int]) -> Box:
+    def entering(self, region: Region, norm: Norm, along: list[int]) -> Box:
         """Return the box of the rows that enter the first norm; `along` has any row, better one inside."""
         a, (shift, doubt) = self.a, self.shift
         low, high = [], []
@@ -917,7 +929,7 @@ class Check:
         highest = max(0, far - sum(m * m for m in middle) - (behind << a.bits + 1))
         return Box(norm, low, high, lowest, highest)
 
-    def tangent(self, norm: Norm, kappa: Ball, box: Box, rows: List[int], spread: int) -> Tuple[Vector, Ball]:
+    def tangent(self, norm: Norm, kappa: Ball, box: Box, rows: list[int], spread: int) -> tuple[Vector, Ball]:
         """Return ⟨coefficient, centred x⟩ + constant below κ · spread(x).
 
         spread ≥ ⟨t, x⟩ + t₀ when d ‖t‖² + t₀²/ε ≤ 1. spread ≤ ((2⟨c, x⟩ − ‖c‖² + R)/d + ε + r²)/(2r) with R ≥ ‖x − c‖².
@@ -941,9 +953,9 @@ class Check:
         constant = a.mul((scaled[0] >> 1, scaled[1] + 1), (known, 1))
         return coefficient, (constant[0], constant[1] + (kappa[1] * box.most >> a.bits) + 2)
 
-    def later(self, region: Region, ends: List[Tuple[int, int]], box: Optional[Box]) -> List[Box]:
+    def later(self, region: Region, ends: list[tuple[int, int]], box: Box | None) -> list[Box]:
         """Return the box of the rows that enter each later norm."""
-        boxes: List[Box] = []
+        boxes: list[Box] = []
         if not self.norms:
             return boxes
         a, d, first = self.a, self.width_out, self.norms[0]
@@ -1003,7 +1015,7 @@ class Check:
                 balls.append(self.a.div((middle, off + 2), mass))
         return self.a.vector(balls)
 
-    def run(self) -> Tuple[str, int, int]:
+    def run(self) -> tuple[str, int, int]:
         """Check everything, and return the verdict and the margin, a number and a power of two."""
         lines = self.lines
         self.header()
@@ -1019,7 +1031,7 @@ class Check:
         return ("WRONG" if wrong else "PROVED", *margin)
 
 
-def numbers_of(path: str) -> Tuple[str, Dict[str, List[Tuple[int, int]]]]:
+def numbers_of(path: str) -> tuple[str, dict[str, list[tuple[int, int]]]]:
     """Return the digest of a safetensors file, and its numbers as pairs m, e."""
     with open(path, "rb") as file:
         content = file.read()
@@ -1059,15 +1071,18 @@ def compare(check: Check, path: str) -> int:
     return equal
 
 
-def check_text(text: str, weights: Optional[str] = None) -> List[Tuple[str, Check, int, int]]:
+def check_text(text: str, weights: str | None = None) -> list[tuple[str, Check, int, int]]:
     """Check every certificate of a text."""
-    lines, shown = Lines(text), []
+    lines = Lines(text)
+    shown: list[tuple[str, Check, int, int]] = []
     while lines.word() or not shown:
         check = Check(lines)
         try:
             verdict, number, power = check.run()
         except Refused as error:
             raise error if str(error).startswith("line ") else Refused(_at(lines, str(error))) from None
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+            raise Refused(_at(lines, f"not understood ({type(error).__name__}: {error})")) from error
         if weights is not None:
             compare(check, weights)
         shown.append((verdict, check, number, power))

@@ -44,9 +44,9 @@ MOST_CELLS = 2**12
 MOST_NUMBERS = 2**22  # of one tensor: some 80 MB of text
 
 SAYS = """\
-# Proven: at every word with an answer, f of these weights in real arithmetic is on that answer's side, by the margin.
+# Proven: at every word with an answer, f of these weights, in real arithmetic, is on that side by the margin.
 # Checked: every line below, in integer arithmetic, by keyhole_check.py.
-# Trusted: keyhole_check.py, Python's integers, the rules of docs/certificate.md, and that f is the model in question."""
+# Trusted: keyhole_check.py, Python's integers, the rules of docs/certificate.md, and that f is the model meant."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def certificate_of_function(
             raise OutputError(f"{len(rule.table):,} cells are too many for a certificate; at most {MOST_CELLS:,} are.")
         claim = Claimed("cells", tuple(positions), "".join("01"[answer] for answer in rule.table.tolist()))
     writer = _Writer(model, claim, positions, threshold, digest)
-    if claim.kind == "cells":
+    if not isinstance(rule, Levels):
         writer.cells()
         return writer.finished()
     try:
@@ -169,7 +169,11 @@ class _Writer(Check):
         self.floats: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self.margins: list[int] = []
         tabulated = tabulate(model) if isinstance(model, Model) else model
-        spread = max(float(np.ptp(numbers_of(head.scores))) for head in tabulated.heads)
+        spread = max(
+            float(np.ptp(np.append(numbers_of(head.scores), numbers_of(head.cls_score))))
+            / (head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0)
+            for head in tabulated.heads
+        )
         bits += 64 * ceil(min(spread, 5000.0) / log(2) / 64)
         described = _Described(tabulated.tokens, tabulated.symbols)
         places = described.model(model, alone)
@@ -217,23 +221,21 @@ class _Writer(Check):
         self.given = given
         mark = len(self.lines_out)
         self.lines_out.append("leaf")
-        try:
-            margin = self.bounded(region, 1 if wanted else -1)
-            if margin <= 0:
-                raise OutputError(
-                    f"The proof does not survive exact arithmetic: a class has the bound {margin / self.a.one:.3g}."
-                )
-        except (Refused, OutputError):
+        margin = self.bounded(region, 1 if wanted else -1)
+        if margin <= 0:
             del self.lines_out[mark:]
-            raise
+            raise OutputError(f"No certificate: in exact arithmetic a class has the bound {margin / self.a.one:.3g}.")
         self.margins.append(margin)
 
     def bounded(self, region: Region, sign: int) -> int:
         """Return the checker's bound of a leaf."""
         self.lines = Lines("leaf")
-        return self.leaf(region, sign)
+        try:
+            return self.leaf(region, sign)
+        except Refused as error:
+            raise OutputError(f"No certificate: {error}.") from error
 
-    def hints(self, word: str, count: int) -> list[int]:
+    def hints(self, word: str, count: int) -> list[int]:  # noqa: ARG002  (all of them)
         """Keep what a search found: the outputs of the heads where tangents are laid."""
         assert self.given is not None  # noqa: S101  (norms are only asked about with bounds)
         return self._kept(word, self.given.at[0])
@@ -423,7 +425,9 @@ class _Described:
         self._wired(wiring, stream, activation)
         if readout.norm is not None:
             self._norm("norm", readout.norm, "final")
-        self.stages.append(_line("read", self.tensor("read", readout.weight), self.tensor("read_bias", readout.bias)))
+        self.stages.append(
+            _line("read", self.tensor("readout.weight", readout.weight), self.tensor("readout.bias", readout.bias))
+        )
         return places
 
     def tensor(self, name: str, array: Any) -> str:
@@ -450,18 +454,17 @@ class _Described:
         if block.wiring.attention_norm is not None and block.wiring.placement == "pre":
             self._norm("enter", block.wiring.attention_norm, "attention_norm")
         for index, head in enumerate(block.heads):
-            if not isinstance(head.normaliser, Softmax) or head.normaliser.temperature != 1:
-                raise OutputError("A head with a temperature, or without softmax, is not covered by certificates yet.")
-            score, value, name = head.score, head.value, f"head{index}."
+            over = _temperature(head.normaliser)
+            score, value, name = head.score, head.value, f"heads.{index}."
             if not isinstance(value, Affine) or not isinstance(score, FactoredScore | DenseScore):
                 raise OutputError("A head whose score is not bilinear, or values not affine, has no certificate.")
             maps = [self.tensor(f"{name}value", value.weight), self.tensor(f"{name}value_bias", value.bias)]
             if isinstance(score, DenseScore):
-                self.stages.append(_line("head dense", self.tensor(f"{name}score", score.matrix), *maps))
+                self.stages.append(_line("head dense", self.tensor(f"{name}score", score.matrix), *maps, *over))
                 continue
             named = ((part, getattr(score, part)) for part in ("query", "query_bias", "key", "key_bias"))
             self.stages.append(
-                _line("head factored", *(self.tensor(name + part, array) for part, array in named), *maps)
+                _line("head factored", *(self.tensor(name + part, array) for part, array in named), *maps, *over)
             )
 
     def _tables(self, tables: Tabulated, alone: Sequence[int]) -> list[int | str]:
@@ -472,20 +475,25 @@ class _Described:
         rest = ["*"] if len(places) < self.tokens else []
         rows = [stored.get(place, len(listed)) for place in places] + [len(listed)] * len(rest)
         for index, head in enumerate(tables.heads):
-            if not isinstance(head.normaliser, Softmax) or head.normaliser.temperature != 1:
-                raise OutputError("A head with a temperature, or without softmax, is not covered by certificates yet.")
+            over = _temperature(head.normaliser)
             parts = (numbers_of(head.scores)[rows], numbers_of(head.values)[rows], head.cls_score, head.cls_value)
             names = ("scores", "values", "cls_score", "cls_value")
-            self.stages.append(_line("head table", *map(self.tensor, (f"head{index}.{name}" for name in names), parts)))
+            self.stages.append(
+                _line("head table", *map(self.tensor, (f"heads.{index}.{name}" for name in names), parts), *over)
+            )
         return [*places, *rest]
 
-    def _wired(self, wiring: Wiring, stream: Any, activation: Any) -> None:
+    def _wired(self, wiring: Wiring, stream: Any, activation: Any) -> None:  # noqa: C901  (a part, a question)
         if wiring.projected:
             raise AssumptionError("a model that projects its rows into the unit ball has no certificate")
         self.stages.append(f"join {wiring.join}")
         pre, each, feed = wiring.placement == "pre", wiring.residual == "each", wiring.feedforward
         out = wiring.output
-        maps = ["-", "-"] if out is None else [self.tensor("output", out.weight), self.tensor("output_bias", out.bias)]
+        maps = (
+            ["-", "-"]
+            if out is None
+            else [self.tensor("output.weight", out.weight), self.tensor("output.bias", out.bias)]
+        )
         added = f"add {self.tensor('stream', stream)}" if wiring.residual != "none" else ""
         active = not isinstance(activation, Identity)
         if active:
@@ -501,7 +509,7 @@ class _Described:
             words = [feed.activation.name]
             for name, affine in (("inner", feed.inner), ("outer", feed.outer)):
                 words += ["-", "-"] if affine is None else [
-                    self.tensor(name, affine.weight), self.tensor(f"{name}_bias", affine.bias)
+                    self.tensor(f"{name}.weight", affine.weight), self.tensor(f"{name}.bias", affine.bias)
                 ]  # fmt: skip
             words.append("skip" if each else "plain")
             if norm is not None and pre:
@@ -517,8 +525,15 @@ class _Described:
 
     def _norm(self, word: str, norm: LayerNorm, name: str) -> None:
         kind = "rms" if isinstance(norm, RMSNorm) else "centre"
-        parts = self.tensor(name, norm.gain), self.tensor(f"{name}_bias", norm.bias)
+        parts = self.tensor(f"{name}.gain", norm.gain), self.tensor(f"{name}.bias", norm.bias)
         self.stages.append(_line(word, *parts, _dyadic(norm.eps), kind))
+
+
+def _temperature(normaliser: object) -> tuple[str, ...]:
+    """Return the words for a temperature, none for 1."""
+    if not isinstance(normaliser, Softmax):
+        raise OutputError("A head without softmax has no certificate.")
+    return () if normaliser.temperature == 1 else ("over", _dyadic(normaliser.temperature))
 
 
 def _require_copied(model: Model) -> None:
@@ -549,7 +564,8 @@ def _claimed(
     order = np.arange(len(automaton.moves))
     order[[0, automaton.start]] = [automaton.start, 0]  # state 0 and the start change places
     moves = order[automaton.moves[order]]
-    answers, turned = ["-"] * len(order), []
+    answers = ["-"] * len(order)
+    turned: list[tuple[bool, WordClasses]] = []
     for (wanted, _), words in zip(classes, automata, strict=True):
         if words.automaton is not automaton:
             raise OutputError("Classes of several automata are not covered by certificates yet.")
