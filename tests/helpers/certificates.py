@@ -1,15 +1,36 @@
-"""A certificate read by other code than the checker's: f and the claim at every word, in double precision."""
+"""A certificate read by other code than the checker's: f and the claim at every word.
+
+In double precision, or, where that does not agree, in balls of Arb of many bits.
+"""
 
 from itertools import product
-from math import erf, pi, sqrt
+from math import erf
 
 import numpy as np
+from flint import arb, ctx
 
-GELUS = {
+BITS = 20_000  # more than any exponent that an edit is likely to make
+
+
+def gelu(x):
+    """Return x Φ(x)."""
+    if isinstance(x, float):
+        return x * (1 + erf(x / 2**0.5)) / 2
+    return x * (1 + (x / arb(2).sqrt()).erf()) / 2
+
+
+def gelu_tanh(x):
+    """Return the approximation of GPT-2."""
+    if isinstance(x, float):
+        return x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3))) / 2
+    return x * (1 + ((2 / arb.pi()).sqrt() * (x + arb(44715) / 1_000_000 * x**3)).tanh()) / 2
+
+
+ACTIVATIONS = {
     "identity": lambda x: x,
     "relu": lambda x: np.maximum(x, 0),
-    "gelu": np.vectorize(lambda x: x * (1 + erf(x / sqrt(2))) / 2, otypes=[float]),
-    "gelu_tanh": lambda x: x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2,
+    "gelu": np.vectorize(gelu, otypes=[object]),
+    "gelu_tanh": np.vectorize(gelu_tanh, otypes=[object]),
 }
 
 
@@ -18,19 +39,23 @@ def rows_of(text):
     return [row.split() for row in text.split("\n") if row.strip() and not row.startswith("#")]
 
 
-def dyadic(word):
+def dyadic(word, *, exact=False):
     """A number m:e."""
-    number, power = map(int, word.split(":"))
-    return float(number) * 2.0**power
+    return number_of(*map(int, word.split(":")), exact=exact)
+
+
+def number_of(number, power, *, exact):
+    """Return number · 2^power as a double or a ball."""
+    return arb(number) * arb(2) ** power if exact else float(number) * 2.0**power
 
 
 def norm(x, gain, bias, eps, kind):
     """LayerNorm or RMSNorm."""
-    x = x - x.mean(axis=-1, keepdims=True) if kind == "centre" else x
-    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps) * gain + bias
+    x = x - x.sum(axis=-1, keepdims=True) / x.shape[-1] if kind == "centre" else x
+    return x / np.sqrt((x * x).sum(axis=-1, keepdims=True) / x.shape[-1] + eps) * gain + bias
 
 
-def enumerated(text):  # noqa: C901, PLR0912, PLR0915  (one reader of one page)
+def enumerated(text, *, exact=False):  # noqa: C901, PLR0912, PLR0915  (one reader of one page)
     """For every word: f less the threshold, and the answer claimed (1, 0 or -)."""
     rows = rows_of(text)
     tensors, heads, stages = {}, [], []
@@ -38,8 +63,8 @@ def enumerated(text):  # noqa: C901, PLR0912, PLR0915  (one reader of one page)
     for word, *rest in rows:
         if word == "tensor":
             shape = tuple(map(int, rest[2].split("x")))
-            numbers = [float(int(number)) * 2.0 ** int(rest[1]) for number in rest[3:]]
-            tensors[rest[0]] = np.array(numbers).reshape(shape)
+            numbers = [number_of(int(number), int(rest[1]), exact=exact) for number in rest[3:]]
+            tensors[rest[0]] = np.array(numbers, dtype=object if exact else float).reshape(shape)
         elif word == "head":
             heads.append(rest)
         elif word in ("affine", "add", "norm", "feed"):
@@ -57,7 +82,7 @@ def enumerated(text):  # noqa: C901, PLR0912, PLR0915  (one reader of one page)
         return x if bias == "-" else x + tensors[bias]
 
     def normed(x, words):
-        return norm(x, tensors[words[0]], of(words[1], x.shape[-1]), dyadic(words[2]), words[3])
+        return norm(x, tensors[words[0]], of(words[1], x.shape[-1]), dyadic(words[2], exact=exact), words[3])
 
     length, symbols = map(int, given["words"])
     listed = [int(place) for place in given["rows"] if place != "*"]
@@ -68,7 +93,8 @@ def enumerated(text):  # noqa: C901, PLR0912, PLR0915  (one reader of one page)
         table = tensors[parts[0]] if len(parts) == 1 else None
         if table is None:
             codes, symbol = tensors[parts[0]], tensors[parts[1]]
-            codes = np.pad(codes, ((0, 0), (0, symbol.shape[1] - codes.shape[1])))
+            spare = symbol.shape[1] - codes.shape[1]
+            codes = np.concatenate([codes, np.zeros((len(codes), spare), dtype=codes.dtype)], axis=1)
             table = codes[:, None] + symbol[None]
         tokens = np.concatenate([table.reshape(-1, table.shape[-1]), tensors[cls][None]])
         tokens = normed(tokens, given["enter"]) if "enter" in given else tokens
@@ -76,17 +102,21 @@ def enumerated(text):  # noqa: C901, PLR0912, PLR0915  (one reader of one page)
     shown = np.array(rows_at) * symbols + words
     outputs = []
     for kind, *named in heads:
-        over, names = (dyadic(named[-1]), named[:-2]) if named[-2:-1] == ["over"] else (1.0, named)
+        over, names = (dyadic(named[-1], exact=exact), named[:-2]) if named[-2:-1] == ["over"] else (1.0, named)
         if kind == "table":
             scores = np.append(tensors[names[0]].ravel(), tensors[names[2]])
             values = np.concatenate([tensors[names[1]].reshape(len(scores) - 1, -1), of(names[3], 1, -1)])
         elif kind == "factored":
             query = affine(tokens[-1], names[0], names[1])
-            scores = affine(tokens, names[2], names[3]) @ query / sqrt(len(query))
+            scores = (
+                affine(tokens, names[2], names[3])
+                @ query
+                / number_of(len(query), 0, exact=exact) ** (arb(0.5) if exact else 0.5)
+            )
             values = affine(tokens, names[4], names[5])
         else:
             scores, values = tokens @ tensors[names[0]] @ tokens[-1], affine(tokens, names[1], names[2])
-        mass = np.exp((scores - scores.max()) / over)
+        mass = np.exp((scores - max(scores)) / over)
         present = np.concatenate([shown, np.full((len(words), 1), len(scores) - 1)], axis=1)
         weight = mass[present]
         outputs.append((weight[:, :, None] * values[present]).sum(axis=1) / weight.sum(axis=1)[:, None])
@@ -100,9 +130,9 @@ def enumerated(text):  # noqa: C901, PLR0912, PLR0915  (one reader of one page)
             x = normed(x, names)
         else:
             z = normed(x, names[6:]) if names[6:] else x
-            y = affine(GELUS[names[0]](affine(z, *names[1:3])), *names[3:5])
+            y = affine(ACTIVATIONS[names[0]](affine(z, *names[1:3])), *names[3:5])
             x = x + y if names[5] == "skip" else y
-    f = affine(x @ tensors[given["read"][0]], "-", given["read"][1]) - dyadic(given["threshold"][0])
+    f = affine(x @ tensors[given["read"][0]], "-", given["read"][1]) - dyadic(given["threshold"][0], exact=exact)
     kind, *asked = given["claim"]
     read = words[:, list(map(int, asked))]
     if kind == "cells":
@@ -118,7 +148,17 @@ def enumerated(text):  # noqa: C901, PLR0912, PLR0915  (one reader of one page)
 
 def truth(text, slack=1e-7):
     """Whether what a certificate states is true: of all words, or that the given word is answered wrongly."""
-    words, f, answers = enumerated(text)
+    return _holds(text, slack, exact=False) or _holds(text, 1e-12, exact=True)
+
+
+def _holds(text, slack, *, exact):
+    before, ctx.prec = ctx.prec, BITS
+    try:
+        words, f, answers = enumerated(text, exact=exact)
+    except OverflowError:
+        return False
+    finally:
+        ctx.prec = before
     rows = rows_of(text)
     margin = dyadic(next(row[1] for row in rows if row[0] == "margin"))
     signed = np.where(answers == "1", f, -f)
