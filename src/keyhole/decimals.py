@@ -13,7 +13,7 @@ SURE = 1e-6  # chances of failure below this are printed themselves, not taken f
 
 
 def at_most(value: float | Decimal, digits: int = 3, *, places: int | None = None) -> str:
-    """A number in so many digits, or decimal places, rounded up: what is printed is no smaller.
+    """A number in so many digits, or decimal places, rounded up: what is printed is at least as large.
 
     >>> at_most(0.03282), at_most(2.002), at_most(0.5), at_most(0.0931433, 4), at_most(0.0931433, places=3)
     ('0.0329', '2.01', '0.5', '0.09315', '0.094')
@@ -22,7 +22,7 @@ def at_most(value: float | Decimal, digits: int = 3, *, places: int | None = Non
 
 
 def at_least(value: float | Decimal, digits: int = 3, *, places: int | None = None) -> str:
-    """A number in so many digits, or decimal places, rounded down: what is printed is no larger.
+    """A number in so many digits, or decimal places, rounded down: what is printed is at most as large.
 
     >>> at_least(1.6069343910872167), at_least(0.9999999999999891, 9), at_least(13.78, places=1)
     ('1.6', '0.999999999', '13.7')

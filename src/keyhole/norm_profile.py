@@ -108,7 +108,7 @@ def require_normaliser(profile: NormProfile) -> None:
     names = profile.normaliser.split(", ")
     unknown = [name for name in names if name not in CONSTANTS]
     if unknown:
-        raise AssumptionError(f"There is no normaliser {unknown[0]!r}; the names are {', '.join(CONSTANTS)}.")
+        raise AssumptionError(f"{unknown[0]!r} is not a normaliser; the names are {', '.join(CONSTANTS)}.")
     known = [constant for constant in (CONSTANTS[name] for name in names) if constant is not None]
     own = max(known) if len(known) == len(names) else None
     if profile.normaliser_constant != own:

@@ -286,7 +286,7 @@ IMPOSSIBLE = {
     "softmax has the constant 1": {("normaliser_constant",): 0.0},
     "softmax has the constant 1, a": {("normaliser_constant",): 2.0},
     "normaliser_constant is None": {("normaliser_constant",): None},
-    "There is no normaliser 'softmin'": {("normaliser",): "softmin"},
+    "'softmin' is not a normaliser": {("normaliser",): "softmin"},
     "sparsemax has no constant free of T": {("normaliser",): "sparsemax"},
     "uniform has the constant 0": {("normaliser",): "uniform"},
     "query_radius = 100 above token_radius = 1": {("query_radius",): 100.0},

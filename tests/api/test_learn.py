@@ -202,9 +202,9 @@ def test_weights_are_kept_when_asked(tmp_path):
 @pytest.mark.parametrize(
     ("change", "error", "sentence"),
     [
-        ({"task": "nand:3"}, FormulaError, "There is no family 'nand'"),
-        ({"learner": "oracle"}, ArgumentError, "There is no learner 'oracle'"),
-        ({"learner": "transformer:best"}, ArgumentError, "There is no preset 'best'"),
+        ({"task": "nand:3"}, FormulaError, "'nand' is not a family"),
+        ({"learner": "oracle"}, ArgumentError, "'oracle' is not a learner"),
+        ({"learner": "transformer:best"}, ArgumentError, "'best' is not a preset"),
         ({"learner": ("gf2", "gf2")}, ArgumentError, "named twice; name each once"),
         ({"learner": "elimination", "settings": {"width": 3}}, ArgumentError, "width was given"),
         ({"task": SparseTask("and:3"), "settings": {"law": "balanced"}}, ArgumentError, "law was given beside a task"),
@@ -216,7 +216,7 @@ def test_weights_are_kept_when_asked(tmp_path):
         ({"contexts": (10**7,)}, ArgumentError, "each is from 1 to 1,000,000"),
         ({"samples": (5,), "online": True}, ArgumentError, "choose one"),
         ({"seeds": 3}, ArgumentError, "no sizes of training sets"),
-        ({"laws": ("log", "cubic")}, ArgumentError, "There is no growth law 'cubic'"),
+        ({"laws": ("log", "cubic")}, ArgumentError, "'cubic' is not a growth law"),
         ({"precision": 2.0}, ArgumentError, "A precision of 2"),
         ({"quantile": 1.5, "samples": (20,)}, ArgumentError, "A quantile of success of 1.5"),
         ({"confidence": 0.0, "samples": (20,)}, ArgumentError, "A confidence of 0.0"),

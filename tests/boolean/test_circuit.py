@@ -98,7 +98,7 @@ def test_many_gates_in_time():
     [
         ("a = b & x1; b = a & x2; b", 2, "b is defined on this line or below it"),
         ("a = a & x1; a", 2, "a is defined on this line or below it"),
-        ("a = x1 & x2; c ^ a", 2, "There is no function 'c'"),
+        ("a = x1 & x2; c ^ a", 2, "'c' is not a function"),
         ("a = x1; a = x2; a", 2, "a is defined 2 times"),
         ("and = x1; x2", 2, "'and' has a meaning in formulas"),
         ("x3 = x1; x2", 2, "'x3' has a meaning in formulas"),
@@ -106,7 +106,7 @@ def test_many_gates_in_time():
         ("x1 & x2", 1, "Gates of fan-in 1 were asked for"),
         ("x1 & x2", 13, "a gate joins 2 to 12 wires"),
         (" ; \n", 2, "The circuit is empty"),
-        ("chain:xor:4", 2, "There is no chain of 'xor'"),
+        ("chain:xor:4", 2, "No chain is made of 'xor'"),
         ("chain:parity:1", 2, "one of fan-in 2 has 2 to"),
         ("chain:parity:999999999", 2, "one of fan-in 2 has 2 to"),
         ("a = x1 &; a", 2, "Expected a variable"),

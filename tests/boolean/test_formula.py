@@ -111,7 +111,7 @@ MISTAKES = [  # text, sentence, the character the caret stands under
     ("maj(,x1)", "but found ','", 5),
     ("maj x1", r"Expected a bracket after maj, as in maj\(x1, x2, x5\)", 5),
     ("x0 | maj", "Expected a bracket after maj", 6),
-    ("nand(x1)", "There is no function 'nand'; there are and, or, parity, maj", 1),
+    ("nand(x1)", "'nand' is not a function; there are and, or, parity, maj", 1),
     ("table(0110; x1)", "Here 4 values are listed, but 1 arguments need 2", 7),
     ("table(011; x1, x2)", "Here 3 values are listed, but 2 arguments need 4", 7),
     ("table(0120; x1, x2)", "Expected values 0 and 1, or a hexadecimal number such as 0x96", 7),

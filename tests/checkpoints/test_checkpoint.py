@@ -150,7 +150,7 @@ def test_unrecognised():
         load_checkpoint({"w": np.ones(3)})
     with pytest.raises(CheckpointError, match="does not hold the attention that gpt2 has"):
         load_checkpoint({"w": np.ones(3)}, architecture="gpt2")
-    with pytest.raises(CheckpointError, match="There is no architecture 'gpt7'; the names are bert,"):
+    with pytest.raises(CheckpointError, match="'gpt7' is not an architecture; the names are bert,"):
         load_checkpoint({"w": np.ones(3)}, architecture="gpt7")
     arrays, config = tiny.encoder()
     twice = {**arrays, **{name.replace("encoder.", "decoder."): array for name, array in arrays.items()}}

@@ -86,7 +86,7 @@ def test_bad_arguments(tables):
     """A file that is not there, a test that is not, permutations that are no number or too few."""
     for arguments, words in [
         ((tables / "none.npy",), "No such file"),
-        ((tables / "chain.npy", "--test", "all"), "There is no test 'all'"),
+        ((tables / "chain.npy", "--test", "all"), "'all' is not a test"),
         ((tables / "chain.npy", "--permutations", "many"), "not a whole number"),
         ((tables / "chain.npy", "--permutations", "19"), "can never reject"),
     ]:

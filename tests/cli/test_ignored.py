@@ -59,4 +59,4 @@ def test_scores_say_what_is_missing_and_need_a_file(tmp_path):
         "missing"
     ] == ["model-001"]
     absent = CliRunner().invoke(app, ["score", "attributions", key, str(arrays / "model-001.npy")])
-    assert (absent.exit_code, "There is no file" in absent.stderr) == (2, True)
+    assert (absent.exit_code, "does not exist" in absent.stderr) == (2, True)

@@ -63,8 +63,8 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["nand:3", "--context", "10"], "There is no family 'nand'"),
-        (["and:3", "--context", "10", "--learner", "oracle"], "There is no learner 'oracle'"),
+        (["nand:3", "--context", "10"], "'nand' is not a family"),
+        (["and:3", "--context", "10", "--learner", "oracle"], "'oracle' is not a learner"),
         (["and:3", "--context", "10", "--learner", "gf2,"], "a comma with no name beside it"),
         (["and:3", "--context", "800..25"], "runs backwards"),
         (["and:3", "--context", "9" * 29], "each is from 1 to 1,000,000"),

@@ -116,7 +116,7 @@ def test_out(folder, tmp_path, name, opening):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("none.safetensors",), "There is no file"),
+        (("none.safetensors",), "does not exist"),
         (("--run", "123456", "--store", "nothing"), "`keyhole learn` makes some, or name another `store`."),
         (("weights.pt",), "is a pickle, which runs code when it is read"),
         (("mamba.safetensors",), "names the architecture 'S6', which is not known"),

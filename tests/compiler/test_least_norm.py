@@ -155,7 +155,7 @@ def test_refusals():
         least_norm(np.zeros(32, dtype=bool))
     with pytest.raises(AssumptionError, match="0 < leak < 1"):
         least_plan(parity((0, 1)), 9, 0.0, "signs")
-    with pytest.raises(keyhole.errors.ArgumentError, match="There is no output"):
+    with pytest.raises(keyhole.errors.ArgumentError, match="is not an output"):
         keyhole.norms("x0", output="yes")
 
 

@@ -39,7 +39,7 @@ REFUSED = {
     "empty.csv": (b"", "no row with a symbol and a label"),
     "ragged.csv": (b"1,0,1\n1,0\n", "different lengths"),
     "words.csv": (b"a,b\nyes,no\n", "is not a labelled sample"),
-    "half.csv": (b"0.5,1\n", "not whole numbers"),
+    "half.csv": (b"0.5,1\n", "column 1 that are not symbols"),
     "labels.csv": (b"0,2\n1,1\n", "give 0 and 1, or −1 and 1"),
     "pickle.npz": (pickle.dumps([1, 2]), "is not a labelled sample"),
     "broken.npz": (b"PK\x03\x04 no zip", "is not a labelled sample"),

@@ -133,7 +133,7 @@ def started(start: str) -> type[StartedLearner]:
     """Return the learner of this start."""
     kinds = {kind.start: kind for kind in (StartedLearner, CompiledStart)}
     if start not in kinds:
-        raise ArgumentError(f"There is no start {start!r}; there are {', '.join(sorted(kinds))}.")
+        raise ArgumentError(f"{start!r} is not a start; there are {', '.join(sorted(kinds))}.")
     return kinds[start]
 
 

@@ -187,7 +187,7 @@ def exchangeable(
     'rejected: tokens at lag 1 depend on each other, so the order matters.'
     """
     if test not in TESTS:
-        raise ArgumentError(f"There is no test {test!r}; there are order, extendible and both.")
+        raise ArgumentError(f"{test!r} is not a test; there are order, extendible and both.")
     if seed < 0:
         raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
     if permutations is not None and permutations > MOST_PERMUTATIONS:

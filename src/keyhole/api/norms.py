@@ -95,7 +95,7 @@ def norms(function: str | SparseFunction | None = None, *, output: str = "signs"
     (16.0, 16.0)
     """
     if output not in get_args(Output):
-        raise ArgumentError(f"There is no output {output!r}; choose signs (1 and −1) or bits (1 and 0).")
+        raise ArgumentError(f"{output!r} is not an output; choose signs (1 and −1) or bits (1 and 0).")
     kind: Output = "bits" if output == "bits" else "signs"
     if function is None:
         return Norms(kind, tuple(_row(each, kind) for each in classes(BITS, negations=kind == "signs")))

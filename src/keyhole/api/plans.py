@@ -123,9 +123,7 @@ def run_plan(
     chosen = plan if isinstance(plan, Plan) else read_plan(plan)
     rows = None if data is None else Path(data)
     if rows is not None and not make and not rows.is_dir():
-        raise ArgumentError(
-            f"There is no folder {str(rows)!r} to read rows from; name the folder of the plan's tables."
-        )
+        raise ArgumentError(f"The folder {str(rows)!r} does not exist; name the folder of the plan's tables.")
     with Store(execution.folder) as runs:
         if rows is not None:
             import_rows(chosen, runs, rows)

@@ -465,7 +465,9 @@ def proof_of(source: str, found: ModelCertificate, model: Tabulated, target: "Ta
 def read_source(path: Path) -> CertifiableModel:
     """Return the model of a file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
     if not path.exists():
-        raise CheckpointError(f"There is no file {str(path)!r}. Name a model file; --run names a run of the store.")
+        raise CheckpointError(f"The file {str(path)!r} does not exist; name another, or a run by --run.")
+    if path.suffix.lower() in (".csv", ".npz"):
+        raise CheckpointError(f"{str(path)!r} is a table, not a model; `keyhole fit {path}` finds what fits it.")
     if path.is_dir():
         raise CheckpointError(f"{str(path)!r} is a folder: state a --claim about its model, or name a model file.")
     if not is_ours(path):

@@ -150,7 +150,7 @@ class Entmax15(Normaliser):
         mean = xp.cumulative_sum(ordered, axis=-1) / count
         square = xp.cumulative_sum(ordered * ordered, axis=-1) / count
         rest = 1 / count - (square - mean * mean)
-        real = rest > 0  # elsewhere there is no root, and the branch not taken must stay differentiable
+        real = rest > 0  # elsewhere no root exists, and the branch not taken must stay differentiable
         candidate = mean - xp.sqrt(xp.where(real, rest, 1.0))
         right = real & (candidate <= ordered)
         threshold = xp.max(xp.where(right, candidate, -1.0), axis=-1, keepdims=True)

@@ -94,7 +94,7 @@ def radii(embedding: Embedding, wiring: Wiring) -> tuple[float, float, float | N
 def table_profile(tabulated: Tabulated) -> NormProfile:
     """The numbers that Theorems T and L read off the tables of a one-layer model: P_∞, the spread and the alphabet.
 
-    A LayerNorm before attention is inside the tables. Where one stands behind it there is no P_∞.
+    A LayerNorm before attention is inside the tables. With one behind it P_∞ does not exist.
     """
     units, (normaliser, normaliser_constant) = units_of(tabulated), _normalisers(tabulated.heads)
     place = _layernorm_place(tabulated.wiring, normed=tabulated.readout.norm is not None)

@@ -36,7 +36,7 @@ class DenseScore:
 
 @dataclass(frozen=True, eq=False)
 class FactoredScore:
-    """Score(x, z) = (W_Kᵀx + b_K)ᵀ(W_Qᵀz + b_Q)/√d_h, that is M = W_K W_Qᵀ/√d_h when there is no bias."""
+    """Score(x, z) = (W_Kᵀx + b_K)ᵀ(W_Qᵀz + b_Q)/√d_h, that is M = W_K W_Qᵀ/√d_h without biases."""
 
     query: Array  # (d, h)
     key: Array  # (d, h)

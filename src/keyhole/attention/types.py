@@ -99,5 +99,5 @@ def optional(array: Array | None, *sides: int | str) -> tuple[Array, tuple[int |
 
 
 def side(array: Any, axis: int) -> int | str:
-    """The length of one axis, or a free letter where there is no array to ask."""
+    """The length of one axis, or a free letter without an array."""
     return array.shape[axis] if is_array_api_obj(array) and -array.ndim <= axis < array.ndim else "?"

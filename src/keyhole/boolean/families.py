@@ -70,7 +70,7 @@ def read_function(text: str, seed: int = 0) -> SparseFunction:
     wanted = 2 if name == "threshold" else 1
     if name not in (*FAMILIES, "threshold", "random"):
         known = ", ".join(f"{family}:3" for family in (*FAMILIES, "random"))
-        raise FormulaError(f"There is no family {name!r}; use one of {known}, threshold:2:3, or a formula.")
+        raise FormulaError(f"{name!r} is not a family; use one of {known}, threshold:2:3, or a formula.")
     if len(numbers) != wanted or not all(number.isascii() and number.isdigit() for number in numbers):
         example = "threshold:2:5 (at least 2 of 5)" if wanted == 2 else f"{name}:3"
         raise FormulaError(f"{text!r} does not name a family member; write it like {example}.")

@@ -71,7 +71,7 @@ class Algebra(ABC, Generic[V]):
         """The entry of a table, the first argument being the least significant bit."""
 
     def named(self, name: str) -> V | None:  # noqa: ARG002  (a formula has no names)
-        """The value of a name, or None if there is no such name."""
+        """The value of a name, or None if nothing has the name."""
         return None
 
 
@@ -359,7 +359,7 @@ def _complaint(token: Token, empty: str) -> str:
     if token.kind == "end":
         return f"Expected {OPERAND}, but the formula ends"
     if token.kind == "name":
-        known = f"There is no function {token.text!r}; there are {', '.join(EXAMPLES)}"
+        known = f"{token.text!r} is not a function; there are {', '.join(EXAMPLES)}"
         return NO_POSITION if token.text.startswith("x") else WRITTEN.get(token.text, known)
     if token.text == ")" and empty:
         return f"{empty} needs at least one argument, such as {empty}{EXAMPLES[empty]}"

@@ -249,7 +249,7 @@ def _lines(text: str) -> list[str]:
 def _chain(gates: Gates, family: str, size: int) -> SparseFunction:
     """A family's gate over the first s bits, then over the gate before and the next s − 1 bits, and so on."""
     if family not in FAMILIES:
-        raise FormulaError(f"There is no chain of {family!r}; use one of {', '.join(FAMILIES)}, as in chain:parity:16.")
+        raise FormulaError(f"No chain is made of {family!r}; use one of {', '.join(FAMILIES)}, as in chain:parity:16.")
     step = gates.fan_in - 1
     if not 2 <= size <= step * MAX_GATES:
         raise FormulaError(

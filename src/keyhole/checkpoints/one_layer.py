@@ -126,7 +126,7 @@ def logit_difference(
     """
     out = checkpoint.unembedding
     if out is None:
-        raise CheckpointError(f"{checkpoint.source} has no map to logits, so there is no answer to read.")
+        raise CheckpointError(f"{checkpoint.source} has no map to logits, so no answer can be read.")
     weight, bias = np.asarray(out.weight), np.zeros(out.outputs) if out.bias is None else np.asarray(out.bias)
     means = []
     for which in (wanted,) if rival is None else (wanted, rival):

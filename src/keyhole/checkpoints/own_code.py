@@ -47,7 +47,7 @@ def compared_with_own_code(
     double, single = prepare(checkpoint), prepare(checkpoint, single=True)
     out = checkpoint.unembedding
     if out is None:
-        raise CheckpointError(f"{checkpoint.source} has no map to logits, so there is no answer to read.")
+        raise CheckpointError(f"{checkpoint.source} has no map to logits, so no answer can be read.")
     for word in words:
         rows = double.run(double.embed(word)[None])[0]
         ours, wanted = np.asarray(out(rows)), theirs(word)

@@ -113,7 +113,7 @@ def _candidates(files: WeightFiles, architecture: Architecture | str | None) -> 
         candidates = tuple(each for each in known if each.name == architecture)
         if not candidates:
             names = ", ".join(each.name for each in known)
-            raise CheckpointError(f"There is no architecture {architecture!r}; the names are {names}.")
+            raise CheckpointError(f"{architecture!r} is not an architecture; the names are {names}.")
         return candidates
     candidates = known if kind is None else tuple(each for each in known if kind in each.model_types)
     if not candidates:

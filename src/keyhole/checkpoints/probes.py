@@ -30,7 +30,7 @@ HOW = 'give {"inputs": [[0, 1, …], …], "outputs": [0.5, …]}'
 
 @dataclass(frozen=True)
 class Agreement:
-    """The number of inputs compared, the largest deviation, and why that is no test, if it is none.
+    """The number of inputs compared, the largest deviation, and the reason if that is not a test.
 
     The deviation is a share of what the read-out adds up; of two logits, of what their difference adds up, their
     rounding in single precision put in so that `TOLERANCE` is allowed there too. `untested`

@@ -73,7 +73,7 @@ class Commands(TyperGroup):
         for option in options:
             formatter.write(f"  {', '.join([*option.opts[1:], option.opts[0]]):<13} {option.help}\n")
         formatter.write("keyhole COMMAND --help has more; --install-completion completes words in the shell.\n")
-        formatter.write("Exit codes: 0 answered, 1 the answer is no, 2 bad input; keyhole explain 'exit code'.\n")
+        formatter.write("Exit codes: 0 answered, 1 answered by no, 2 bad input; keyhole explain 'exit code'.\n")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Let the options that every command shares stand anywhere before `--`."""

@@ -51,7 +51,7 @@ def names(text: str) -> list[str]:
 
 
 def settings(text: str) -> dict[str, str]:
-    """Names and values between commas; none if there is no text.
+    """Names and values between commas; none for an empty text.
 
     >>> settings("width=32, rate=1e-3")
     {'width': '32', 'rate': '1e-3'}

@@ -23,7 +23,7 @@ Examples:
 
   keyhole compile "x3 & x17" --context 64 --out head.html
 
-  keyhole compile "a = x3 & x17; b = maj(x1, x2, a); a ^ b" --context 64 --layers
+  keyhole compile "a = x3 & x17; maj(x1, x2, a) ^ a" --context 64 --layers
 
   keyhole compile chain:parity:64 --context 4096 --steps --fan-in 2
 """

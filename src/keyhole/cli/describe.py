@@ -1,5 +1,6 @@
 """`keyhole describe`: what a sparse function is."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -61,6 +62,10 @@ def describe_command(
         raise ArgumentError("A file has its own formula and context; give --file alone.")
     if file is None and lists is not None:
         raise ArgumentError("A formula has no heads, so it has no decision lists; give --file, or leave out --lists.")
+    if formula is not None and re.fullmatch("[0-9a-f]{8,64}", formula):
+        raise ArgumentError(
+            f"{formula} names a run, not a function; `keyhole prove --run {formula}` reads its function."
+        )
     Description.require_ending(out)
     with view_progress("describing"):
         return describe(formula or "", context=context) if file is None else describe_file(file, lists=lists)

@@ -121,7 +121,7 @@ def require_streams() -> None:
 
 
 def print_answer(answer: "Result | None", *, json: bool, verbose: bool, **_: object) -> None:
-    """Print what a command returns as text or as JSON, with exit code 1 where the answer is no."""
+    """Print what a command returns as text or as JSON, with exit code 1 for a negative answer."""
     if answer is None:
         return
     typer.echo(answer.to_json() if json else answer.text(columns(), verbose=verbose, styled=sys.stdout.isatty()))

@@ -53,9 +53,14 @@ def as_sample(inputs: Any, labels: Any, where: str = "the data") -> tuple[np.nda
             f"{where} has inputs of shape {symbols.shape} and labels of shape {answers.shape}; give at least one row "
             "of symbols (m, T) and a label for each (m,)."
         )
-    whole = symbols.dtype.kind in "biu" or (symbols.dtype.kind == "f" and (symbols == np.round(symbols)).all())
-    if not whole or np.abs(symbols.astype(np.float64)).max() > LARGEST_SYMBOL:
-        raise DataError(f"{where} has inputs that are not whole numbers of use; symbols count from 0.")
+    if symbols.dtype.kind not in "biuf":
+        raise DataError(f"{where} has inputs that are not numbers; symbols are whole numbers from 0.")
+    odd = (symbols != np.round(symbols)) | (np.abs(symbols.astype(np.float64)) > LARGEST_SYMBOL)
+    if odd.any():
+        raise DataError(
+            f"{where} has inputs in column {np.flatnonzero(odd.any(axis=0))[0] + 1} that are not symbols, which are "
+            "whole numbers from 0. Write 1 above a limit and 0 below, or ask `keyhole curve`, which takes decimals."
+        )
     known = set(np.unique(answers).tolist())
     if not (known <= {0, 1} or known <= {-1, 1}):
         raise DataError(f"{where} has labels {sorted(known)[:5]}; give 0 and 1, or −1 and 1.")

@@ -54,7 +54,7 @@ def parse_array(content: bytes) -> np.ndarray:
 
 
 def parse_arrays(content: bytes, names: tuple[str, ...]) -> tuple[np.ndarray, ...]:
-    """Return these arrays of a .npz archive; raise ValueError if it lacks one, or is no such archive."""
+    """Return these arrays of a .npz archive; raise ValueError if it lacks one, or is not such an archive."""
     archive = _load(content)
     if isinstance(archive, np.ndarray):
         raise ValueError("not an archive of arrays")  # noqa: TRY004

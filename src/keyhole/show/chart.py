@@ -25,7 +25,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def padded_span(values: Iterable[object], pixels: int, padding: int) -> tuple[float, float] | None:
     """The ends of a logarithmic axis over the positive numbers among these, so many pixels beyond them each way.
 
-    A single number is given an octave on either side; where there is none, there is no axis to speak of.
+    A single number is given an octave on either side; without any, no axis is drawn.
 
     >>> padded_span([1, 10.0, None, 1000], pixels=320, padding=10)
     (0.794..., 1258.9...)

@@ -41,7 +41,7 @@ def test_what_only_a_bug_can_fail_is_no_evidence():
 
 def test_unknown_claims_are_refused():
     """An id that is not in the ledger is refused with those that are."""
-    with pytest.raises(ArgumentError, match="There is no claim 'nothing'; there are conjunctions-uniform"):
+    with pytest.raises(ArgumentError, match="'nothing' is not a claim; there are conjunctions-uniform"):
         find("nothing")
 
 

@@ -34,7 +34,7 @@ def test_what_is_no_array_is_refused(read, tmp_path, content):
 
 def test_a_missing_file_is_refused(read, tmp_path):
     """With the reason."""
-    with pytest.raises(DataError, match="There is no file"):
+    with pytest.raises(DataError, match="does not exist"):
         read(tmp_path / "none.npy")
     with pytest.raises(DataError, match="No such file"):
         read_key(tmp_path / "none.json")

@@ -84,7 +84,7 @@ def test_the_rise_has_the_shape_of_the_ratios(law):
         ((), "A comparison of 0 growth laws"),
         (("log",), "give at least 2"),
         (("log", LOG), "'log' was given twice"),
-        (("log", "log cubed"), "There is no growth law 'log cubed'; there are constant, log, log squared"),
+        (("log", "log cubed"), "'log cubed' is not a growth law; there are constant, log, log squared"),
     ],
 )
 def test_refuses_laws_that_cannot_be_compared(laws, words):

@@ -146,7 +146,7 @@ def test_a_file_of_another_kind_is_not_written_over(tmp_path):
 
 def test_rows_of_a_folder_that_is_not_there_are_refused(tmp_path):
     """Where runs are made the folder is made, too; where rows are only read it has to be there."""
-    with pytest.raises(ArgumentError, match=r"There is no folder '.*nowhere'"):
+    with pytest.raises(ArgumentError, match=r"The folder '.*nowhere' does not exist"):
         keyhole.run_plan(PLAN, data=tmp_path / "nowhere", make=False, execution=Execution(tmp_path))
     assert not (tmp_path / "nowhere").exists()
 

@@ -119,7 +119,7 @@ def test_presets_and_learners_by_name():
     """Every preset has a name, and what has none is refused with the names there are."""
     assert learner_named("transformer:paper") == TransformerLearner(PRESETS["paper"])
     assert learner_named("transformer") == TransformerLearner(PRESETS["default"])
-    with pytest.raises(ArgumentError, match="There is no preset 'fast'; there are default"):
+    with pytest.raises(ArgumentError, match="'fast' is not a preset; there are default"):
         preset("fast")
-    with pytest.raises(ArgumentError, match="There is no learner 'oracle'"):
+    with pytest.raises(ArgumentError, match="'oracle' is not a learner"):
         learner_named("oracle")

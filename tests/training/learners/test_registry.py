@@ -45,7 +45,7 @@ def forgotten(monkeypatch):
 
 def test_a_learner_of_ones_own_has_a_name_once_registered():
     """It is made by its name and from its record; before, the sentence says what to do."""
-    with pytest.raises(ArgumentError, match=r"There is no learner .constant.; there are .*elimination"):
+    with pytest.raises(ArgumentError, match=r".constant. is not a learner; there are .*elimination"):
         learner_named("constant")
     with pytest.raises(ArgumentError, match=r"'constant' is not registered; .*register_learner"):
         learner_from_record(Constant(answer=True).record())
@@ -60,7 +60,7 @@ def test_a_family_makes_learners_from_the_rest_of_a_name():
     register_learner("constant:", lambda answer: Constant(answer == "yes"), Constant.from_record)
     assert learner_named("constant:yes") == Constant(answer=True)
     for name in ("constant", "constant:"):
-        with pytest.raises(ArgumentError, match="There is no learner"):
+        with pytest.raises(ArgumentError, match="is not a learner"):
             learner_named(name)
 
 

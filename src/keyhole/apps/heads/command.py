@@ -61,7 +61,7 @@ def heads_command(
 
     Heads.require_ending(out)
     if through not in ("keyhole", "transformers"):
-        raise ArgumentError(f"There is no forward pass of {through!r}; choose keyhole or transformers.")
+        raise ArgumentError(f"{through!r} is not a forward pass; choose keyhole or transformers.")
     if through == "transformers" and config is not None:
         raise ArgumentError("transformers reads a folder's own settings; leave out --config.")
     data = data_of(text, images, rows)

@@ -2,7 +2,7 @@
 
 For each word with a head in the treebank (roots have none) every map of the model points at one other word. Two maps
 are read of each attention head: "to", the word that the dependent attends to most, and "from", the word that attends to
-the dependent most. Special tokens and the word itself are left out. Of a word in several pieces, the attention to it is
+the dependent most. Special tokens and the word itself are left out. The attention to a word in several pieces is
 the sum over its pieces and the attention from it their mean.
 """
 

@@ -99,7 +99,7 @@ def require_head(head: tuple[int, int] | None, sizes: Sizes) -> None:
 def head_data(model: Runs, data: Data) -> HeadData:
     """Return the inputs that the data are to a model.
 
-    Of a text the sinks are the tokens that the tokenizer adds, and the first row of a causal model.
+    The sinks of a text are the tokens that the tokenizer adds, and the first row of a causal model.
     """
     if isinstance(data, Text):
         inputs, reader, name = text_pieces(model, data)

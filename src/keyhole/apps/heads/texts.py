@@ -61,7 +61,7 @@ def text_reader(folder: str | Path) -> TextReader:
     path = (path if path.is_dir() else path.parent) / "tokenizer.json"
     if not path.is_file():
         raise CheckpointError(
-            f"Text was given, and there is no tokenizer.json beside the weights ({str(path)!r}); fetch it, or save it "
+            f"Text was given, and the folder has no tokenizer.json ({str(path)!r}); give --rows, or save it "
             "with transformers' AutoTokenizer.from_pretrained(…).save_pretrained(…)."
         )
     try:

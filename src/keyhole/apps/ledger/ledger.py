@@ -78,7 +78,7 @@ def find(name: str) -> Experiment:
         if experiment.claim.id == name:
             return experiment
     known = ", ".join(experiment.claim.id for experiment in experiments())
-    raise ArgumentError(f"There is no claim {name!r}; there are {known}.")
+    raise ArgumentError(f"{name!r} is not a claim; there are {known}.")
 
 
 def choose(names: Sequence[str]) -> tuple[Experiment, ...]:

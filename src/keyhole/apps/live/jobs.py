@@ -83,7 +83,7 @@ class Jobs:
         """Return the job of this number."""
         with self._lock:
             if number not in self._jobs:
-                raise ArgumentError(f"There is no job {number}.")
+                raise ArgumentError(f"Job {number} does not exist.")
             return self._jobs[number]
 
     def all(self) -> list[Job]:

@@ -71,5 +71,5 @@ class Query:
         """One of several words."""
         value = self._words.get(name, "") or default
         if value not in of:
-            raise ArgumentError(f"There is no {name} {printable(value[:40])!r}; choose one of {', '.join(of)}.")
+            raise ArgumentError(f"{printable(value[:40])!r} is not one of {name}; choose one of {', '.join(of)}.")
         return value

@@ -85,7 +85,7 @@ def score(
         missing = tuple(Path(answer["file"]).stem for answer, path in files if not path.exists())
     else:
         if not given.exists():
-            raise DataError(f"There is no file {str(given)!r} of attributions; name a .npy file, or a folder of them.")
+            raise DataError(f"The file {str(given)!r} does not exist; name a .npy file, or a folder of them.")
         name = Path(given.stem if model is None else model).stem  # with or without its ending
         pairs, missing = [(answer, given) for answer in answers if Path(answer["file"]).stem == name], ()
         if not pairs:

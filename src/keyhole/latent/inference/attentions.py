@@ -144,7 +144,7 @@ def make_attention(
 ) -> Attention:
     """Make one kind of attention for a problem; refuse a kind that does not fit it."""
     if kind not in KINDS:
-        raise ArgumentError(f"There is no attention {kind!r}; there are {', '.join(KINDS)}.")
+        raise ArgumentError(f"{kind!r} is not an attention; there are {', '.join(KINDS)}.")
     return KINDS[kind](problem, settings or Settings(), model or type(problem).__name__)
 
 

@@ -87,7 +87,7 @@ def kernel_named(kernel: str | Callable[[Any, Any], Any], gamma: float) -> Kerne
     if callable(kernel):
         return Given(kernel)
     if kernel not in KERNELS:
-        raise ArgumentError(f"There is no kernel {kernel!r}; there are {', '.join(KERNELS)}.")
+        raise ArgumentError(f"{kernel!r} is not a kernel; there are {', '.join(KERNELS)}.")
     return KERNELS[kernel](gamma)
 
 

@@ -28,5 +28,5 @@ def find_model(name: str) -> Problem:
     [[0.429, 0.429, 0.143]]
     """
     if name not in _MODELS:
-        raise ArgumentError(f"There is no latent model {name!r}; there are {', '.join(model_names())}.")
+        raise ArgumentError(f"{name!r} is not a latent model; there are {', '.join(model_names())}.")
     return _MODELS[name]()

@@ -152,7 +152,7 @@ def read_laws(laws: Sequence[str | GrowthLaw]) -> tuple[GrowthLaw, ...]:
     known = {law.name: law for law in LAWS}
     for law in laws:
         if isinstance(law, str) and law not in known:
-            raise ArgumentError(f"There is no growth law {law!r}; there are {', '.join(known)}.")
+            raise ArgumentError(f"{law!r} is not a growth law; there are {', '.join(known)}.")
         if not isinstance(law, str) and law.parameters not in (1, 2):
             raise ArgumentError(
                 f"The growth law {law.name!r} has {law.parameters} parameters; a law is fitted by 1 or 2."

@@ -106,7 +106,7 @@ def _finished(sweep: SweepPlan, store: Store) -> Iterator[dict[str, str]]:
 
 
 def _entries(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table; none if there is no file."""
+    """Return the rows of a table; none without a file."""
     if not path.exists():
         return []
     try:

@@ -167,7 +167,7 @@ def learner_named(name: str) -> Learner:
     prefix, colon, rest = name.partition(":")
     if rest and prefix + colon in _LEARNERS:
         return _LEARNERS[prefix + colon][0](rest)
-    raise ArgumentError(f"There is no learner {name!r}; there are {', '.join(learner_names())}.")
+    raise ArgumentError(f"{name!r} is not a learner; there are {', '.join(learner_names())}.")
 
 
 def learner_from_record(record: Mapping[str, Any]) -> Learner:

@@ -40,7 +40,7 @@ class Estimator(Learner):
         path, usual = CLASSES.get(self.kind, (self.kind, ()))
         if path.count(".") != 1 or not all(part.isidentifier() for part in path.split(".")):
             raise ArgumentError(
-                f"There is no estimator sklearn:{self.kind}; use {', '.join(CLASSES)}, or a module and class such as "
+                f"sklearn:{self.kind} is not an estimator; use {', '.join(CLASSES)}, or a module and class such as "
                 "sklearn:neighbors.KNeighborsClassifier."
             )
         if not self.settings:

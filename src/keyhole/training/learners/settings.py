@@ -90,7 +90,7 @@ class TransformerSettings:
             )
         if self.path_penalty and not self.has_path_norm:
             raise ArgumentError(
-                "A penalty on the path norm was asked for with a norm behind attention, where there is no path norm; "
+                "A penalty on the path norm was asked for with a norm behind attention, which then does not exist; "
                 "use the norm none and no final norm."
             )
 

@@ -137,7 +137,7 @@ PRESET_DISTRIBUTIONS = {"paper": "balanced"}  # of the input bits, where a proto
 def preset(name: str) -> TransformerSettings:
     """The settings of this name."""
     if name not in PRESETS:
-        raise ArgumentError(f"There is no preset {name!r}; there are {', '.join(PRESETS)}.")
+        raise ArgumentError(f"{name!r} is not a preset; there are {', '.join(PRESETS)}.")
     return PRESETS[name]
 
 
@@ -211,7 +211,7 @@ class DeepLearner(GradientLearner):
 def deep_of(layers: str) -> DeepLearner:
     """Return the deep transformer of so many layers, as a name says it."""
     if not (layers.isascii() and layers.isdigit() and len(layers) < 4):
-        raise ArgumentError(f"There is no learner 'deep:{layers}'; name a number of layers, such as deep:2.")
+        raise ArgumentError(f"'deep:{layers}' is not a learner; name a number of layers, such as deep:2.")
     return DeepLearner(layers=int(layers))
 
 

@@ -22,7 +22,7 @@ from keyhole.figure import Axis, Figure
 
 POSITIONS = Claim(
     id="theorem-t",
-    title="A head whose scores ignore the symbol is no richer than 2T + 2 one-position functions",
+    title="A head whose scores ignore the symbol is at most as rich as 2T + 2 one-position functions",
     statement=(
         "With spread R = 0 a head is a convex combination of functions of one position each, so its Rademacher complexity is "
         "that of 2T + 2 signs, whatever its logits and positions. Checked on drawn bits and signs, and on random heads."

@@ -1,6 +1,6 @@
 """Which construction does training find: a violated literal that takes the attention, or an average?
 
-The rule was written before anything was measured. Of a head, and of a relevant position that shows the symbol that
+The rule was written before anything was measured. Take a head, and a relevant position that shows the symbol that
 decides while the other relevant positions show the other one: the head *vetoes* if on average that position has more
 than half of its attention and more than twice as much as any other relevant one. It *averages* if the relevant
 positions have more than half of its attention together, each of them within a factor 2 of an equal part whichever
