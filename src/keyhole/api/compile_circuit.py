@@ -69,7 +69,7 @@ class CompiledCircuit(Result):
         slack, leak = at_least(self.proof.slack), at_most(self.proof.leak)
         show.line(f"leak ≤ {leak} of a head's attention; hidden ramps stay {slack} from their bends")
         computes = (
-            "not settled: too many positions for a table" if self.function is None else shorten(self.function, 60)
+            "not settled: its positions are too many" if self.function is None else shorten(self.function, 60)
         )
         show.line(f"output: {computes}")
         names = [name.removesuffix(" summed").replace(" stored, ", " / ") for name in self.formats]

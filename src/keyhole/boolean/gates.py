@@ -251,9 +251,9 @@ def _chain(gates: Gates, family: str, size: int) -> SparseFunction:
     if family not in FAMILIES:
         raise FormulaError(f"No chain is made of {family!r}; use one of {', '.join(FAMILIES)}, as in chain:parity:16.")
     step = gates.fan_in - 1
-    if not 2 <= size <= step * MAX_GATES:
+    if not 2 <= size <= step * MAX_GATES + 1:
         raise FormulaError(
-            f"A chain of {size} bits was asked for; one of fan-in {gates.fan_in} has 2 to {step * MAX_GATES}."
+            f"A chain of {size} bits was asked for; one of fan-in {gates.fan_in} has 2 to {step * MAX_GATES + 1}."
         )
     value = literal(0)
     for start in range(1, size, step):

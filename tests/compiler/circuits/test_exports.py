@@ -142,4 +142,4 @@ def test_hooks_show_the_heads_of_every_layer():
     for gate, (layer, slot) in enumerate(zip(plan.layer_of, plan.slots, strict=True)):
         pattern = cache[f"blocks.{layer}.attn.hook_pattern"][:, :, 7 + gate]
         for head, wire in enumerate(slot.positions):
-            assert (pattern[:, head, wire] >= 1 - prove_circuit(plan).leak).all()
+            assert (pattern[:, head, wire] >= 1 - prove_circuit(plan).leak - 1e-12).all()  # a softmax rounds

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyhole.arrays import Float
+from keyhole.arrays import Float, Int
 from keyhole.compiler.circuits.plan import CircuitPlan
 
 
@@ -31,20 +31,25 @@ def layer_norms(plan: CircuitPlan) -> tuple[LayerNorms, ...]:
     Source     Ours (Construction C).
     """
     layers, paths = np.array(plan.layer_of), path_norms(plan)
-    ramp_layers, rows = layers[plan.owners], np.hypot(np.linalg.norm(plan.signs, axis=1), plan.silence)
+    rows = np.hypot(np.linalg.norm(plan.signs, axis=1), plan.silence)
     return tuple(
         LayerNorms(
             layer=layer,
-            gates=int((layers == layer).sum()),
+            gates=len(gates),
             heads=plan.heads,
-            units=int(2 * (ramp_layers == layer).sum() + (layers == layer).sum()),
-            score_frobenius=float(np.linalg.norm(plan.focus[layers == layer], axis=0).max()),
-            score_spectral=_spectral(plan, np.flatnonzero(layers == layer)),
-            unit=float(rows[ramp_layers == layer].max()),
-            path_inf=float(paths[layers == layer].max()),
+            units=2 * len(ramps) + len(gates),
+            score_frobenius=float(np.linalg.norm(plan.focus[gates], axis=0).max()),
+            score_spectral=_spectral(plan, gates),
+            unit=float(rows[ramps].max()),
+            path_inf=float(paths[gates].max()),
         )
-        for layer in range(int(layers.max()) + 1)
+        for layer, (gates, ramps) in enumerate(zip(_grouped(layers), _grouped(layers[plan.owners]), strict=True))
     )
+
+
+def _grouped(layers: Int[np.ndarray, "n"]) -> list[np.ndarray]:
+    """The indices of each layer's entries."""
+    return np.split(np.argsort(layers, kind="stable"), np.cumsum(np.bincount(layers))[:-1])
 
 
 def path_norms(plan: CircuitPlan) -> Float[np.ndarray, "n"]:
