@@ -68,9 +68,7 @@ class CompiledCircuit(Result):
         show.line(f"{passes}, {counted(self.layers[0].heads, 'head')} each, {counted(units, 'hidden unit')}")
         slack, leak = at_least(self.proof.slack), at_most(self.proof.leak)
         show.line(f"leak ≤ {leak} of a head's attention; hidden ramps stay {slack} from their bends")
-        computes = (
-            "not settled: its positions are too many" if self.function is None else shorten(self.function, 60)
-        )
+        computes = "not settled: its positions are too many" if self.function is None else shorten(self.function, 60)
         show.line(f"output: {computes}")
         names = [name.removesuffix(" summed").replace(" stored, ", " / ") for name in self.formats]
         show.line(f"every bit stays in: {', '.join(names) or 'no number format'}")
