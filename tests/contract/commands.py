@@ -30,7 +30,8 @@ CHANGED: dict[str, dict[str, str]] = {
     },
     "claims": dict.fromkeys(
         ("claims[].id", "claims[].kind", "claims[].papers[].key", "claims[].papers[].year", "claims[].papers[].arxiv"),
-        "parity-memorised is merged into parity-fixed-set, whose complement it was; supervised-length and checkpoint-exchangeability have a proof, and are counted as checks of the code (kind identity)",
+        "parity-memorised is merged into parity-fixed-set, whose complement it was; supervised-length and "
+        "checkpoint-exchangeability have a proof, and are counted as checks of the code (kind identity)",
     ),
     **{
         name: {
