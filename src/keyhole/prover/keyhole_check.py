@@ -1105,7 +1105,9 @@ def main(words: Sequence[str]) -> int:
         print(f"REFUSED: {error}")
         return 1
     for verdict, check, number, power in shown:
-        print(f"{verdict} with margin {number * 2.0**power:.6g}: {check.kind} of {len(check.asked)} positions")
+        millionths = (number * 10**6 << max(power, 0)) >> max(-power, 0)  # rounded down
+        print(f"{verdict} with margin {number}:{power} ≥ {millionths // 10**6}.{millionths % 10**6:06}: "
+              f"{check.kind} of {len(check.asked)} positions, answers {check.answers[:64]}")  # fmt: skip
     return 0
 
 
