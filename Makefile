@@ -72,7 +72,7 @@ test-lowest test-newest: test-%: .venv-%/.installed  ## some tests with the lowe
 
 test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is one
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --extras
-	$(QUIET) PYTHONPATH=$(VENV)/lens-4 $(BIN)/python -m pytest --extras -m "not slow" tests/compiler/export/test_lens.py tests/checkpoints/test_exports.py
+	$(QUIET) PYTHONPATH=$(VENV)/lens-4 $(BIN)/python -m pytest --extras -m "not slow" tests/compiler/export/test_lens.py tests/compiler/circuits/test_exports.py tests/checkpoints/test_exports.py
 
 bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
 	@for part in $(filter-out bench/again.py bench/size.py bench/tune.py bench/bounded.py bench/depth.py bench/protocol.py bench/registered.py $(SIMULATIONS),$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done
