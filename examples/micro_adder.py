@@ -60,7 +60,7 @@ def token_rows(tensors: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def position_rows(tensors: Mapping[str, np.ndarray]) -> np.ndarray:
-    """A row for each position: a, plus, b, equals, the answer, and the end; digit i of a, b and the answer share one."""
+    """A row for each position: a, plus, b, equals, the answer, the end; digit i of a, b and the answer share one."""
     digit = np.arange(10.0)
     angle = 2 * math.pi * digit / 10 + tensors["spiral_phase"]
     across = tensors["spiral_amp"]
@@ -82,7 +82,7 @@ def position_rows(tensors: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def heads(tensors: Mapping[str, np.ndarray], seen: int, width: int) -> tuple[StepHead, ...]:
-    """One head, or two in the models whose rows have six numbers; keys may be tied to queries, values to the read-out."""
+    """One head, or two in models whose rows have six numbers; keys may be tied to queries, values to the read-out."""
     queries, keys, values = (last(tensors, f"{name}_proj.weight") for name in "qkv")
     values = tensors["head_proj.weight"].T if values is None else values
     keys = queries if keys is None else keys

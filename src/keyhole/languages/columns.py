@@ -91,7 +91,8 @@ class Columns:
             after = column.moves[states]
             row, symbol = np.nonzero(after != NOWHERE)
             words, states = np.concatenate([words[row], symbol[:, None]], axis=1), after[row, symbol]
-        return words[self.final[states]]
+        every: np.ndarray = words[self.final[states]]
+        return every
 
     def contains(self, words: Int[np.ndarray, "n C"]) -> Bool[np.ndarray, "n"]:
         """Return which choices of symbols are words."""

@@ -17,10 +17,16 @@ from keyhole.errors import AssumptionError, DataError
 from keyhole.languages.columns import NOWHERE, Column, Columns
 
 CLAIMS = (
-    "addition:N[:BASE], subtraction:N[:BASE], sum:NUMBERS:N[:BASE], modular:P, copy:N[:SYMBOLS], reverse:N[:SYMBOLS] or "
-    "columns:FILE"
+    "addition:N[:BASE], subtraction:N[:BASE], sum:NUMBERS:N[:BASE], modular:P, copy:N[:SYMBOLS], reverse:N[:SYMBOLS] "
+    "or columns:FILE"
 )
+FORMS_OF_CLAIMS = {  # how many numbers follow
+    **dict.fromkeys(("addition", "subtraction", "copy", "reverse"), (1, 2)),
+    "sum": (2, 3),
+    "modular": (1,),
+}
 MOST_SYMBOLS = 10_000  # of one column
+MOST_TERMS = 13
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,9 @@ def weighted_sum(weights: Sequence[int], length: int, base: int, prompt: Prompt)
     columns = []
     for at in range(length + further):
         inside = at < length
-        shows, total = (tokens[digits], digits @ np.array(weights)) if inside else (np.zeros((1, 0), int), np.zeros(1, int))
+        shows, total = (
+            (tokens[digits], digits @ np.array(weights)) if inside else (np.zeros((1, 0), int), np.zeros(1, int))
+        )
         here = tuple(place[at] for place in places) if inside else ()
         summed = carries[:, None] + total
         sent, written = summed // base - low, tokens[summed % base]
@@ -117,21 +125,22 @@ def read_columns(text: str, prompt: Prompt) -> Columns:
     >>> read_columns("addition:10", Prompt(between=(10,), after=(11,))).count == 10**20
     True
     """
-    kind, *numbers = text.split(":")
-    if kind == "columns" and numbers:
-        return columns_from_file(Path(":".join(numbers)))
-    if not all(number.isascii() and number.isdigit() and len(number) < 5 for number in numbers):
+    kind, *rest = text.split(":")
+    if kind == "columns" and rest:
+        return columns_from_file(Path(":".join(rest)))
+    known = FORMS_OF_CLAIMS.get(kind, ()) if all(n.isascii() and n.isdigit() and len(n) < 5 for n in rest) else ()
+    if len(rest) not in known:
         raise AssumptionError(f"the claim {text!r} is not {CLAIMS}")
-    match kind, *(int(number) for number in numbers):
-        case "addition" | "subtraction", length, *base if len(base) < 2:
-            return weighted_sum((1, 1 if kind == "addition" else -1), length, *(base or [10]), prompt)
-        case "sum", terms, length, *base if len(base) < 2 and 0 < terms < 14:
-            return weighted_sum((1,) * terms, length, *(base or [10]), prompt)
-        case "modular", modulus:
-            return residue(modulus, prompt)
-        case "copy" | "reverse", length, *symbols if len(symbols) < 2:
-            return copied(length, *(symbols or [10]), prompt, reverse=kind == "reverse")
-    raise AssumptionError(f"the claim {text!r} is not {CLAIMS}")
+    numbers = [int(number) for number in rest]
+    if kind == "modular":
+        return residue(numbers[0], prompt)
+    terms = numbers.pop(0) if kind == "sum" else 2
+    length, size = (*numbers, 10)[:2]
+    if kind in ("copy", "reverse"):
+        return copied(length, size, prompt, reverse=kind == "reverse")
+    if not 1 <= terms <= MOST_TERMS:
+        raise AssumptionError(f"a sum has 1 to {MOST_TERMS} numbers; got {terms}")
+    return weighted_sum((1, -1) if kind == "subtraction" else (1,) * terms, length, size, prompt)
 
 
 def columns_from_file(path: Path) -> Columns:
@@ -178,6 +187,5 @@ def _stateless(places: tuple[int, ...], shows: np.ndarray, answers: np.ndarray) 
 def _ended(columns: list[Column], final: np.ndarray, fixed: dict[int, int], shown: int, prompt: Prompt) -> Columns:
     """Return the claim with the end symbols; its start is the state that is final, where no carry is left."""
     states, nothing = len(final), np.zeros((1, 0), dtype=np.int64)
-    for token in prompt.end:
-        columns.append(Column((), nothing, np.arange(states)[:, None], np.full((states, 1), token)))
-    return Columns(tuple(columns), int(np.flatnonzero(final)[0]), final, fixed, shown)
+    ends = [Column((), nothing, np.arange(states)[:, None], np.full((states, 1), token)) for token in prompt.end]
+    return Columns((*columns, *ends), int(np.flatnonzero(final)[0]), final, fixed, shown)

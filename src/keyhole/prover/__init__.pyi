@@ -12,4 +12,8 @@ from keyhole.prover.proof_file import certificate_of_function as certificate_of_
 from keyhole.prover.proof_file import certificate_of_junta as certificate_of_junta
 from keyhole.prover.proof_file import certificate_of_words as certificate_of_words
 from keyhole.prover.proof_file import certificate_of_wrong_word as certificate_of_wrong_word
+from keyhole.prover.steps.proof import ColumnsProof as ColumnsProof
+from keyhole.prover.steps.proof import StepVerdict as StepVerdict
+from keyhole.prover.steps.proof import WrongWord as WrongWord
+from keyhole.prover.steps.proof import prove_columns as prove_columns
 from keyhole.prover.wrong_share import WrongShare as WrongShare

@@ -17,7 +17,8 @@ from keyhole.rigorous import GROW, UNDERFLOW_OF_RADIUS, UNIT, Ball
 LATTICE = 2.0**-8  # where GELU is known from ball arithmetic
 EDGE = 10.0  # beyond it GELU is 0 or x, up to 10 Φ(−10) < 2^−70
 FAR = 40.0  # beyond it SiLU is, up to 40 e^−40 < 2^−52
-# These hold for both GELUs and SiLU, whose constants are smaller (`SiLU`): xΦ(x) has |σ⁗| ≤ 4φ(0) = 1.596, |σ″| = |2 − x²| φ(x) ≤ 2φ(0) = 0.7979 and the Lipschitz
+# These hold for both GELUs and for SiLU, whose own are smaller (`SiLU`): xΦ(x) has |σ⁗| ≤ 4φ(0) = 1.596,
+# |σ″| = |2 − x²| φ(x) ≤ 2φ(0) = 0.7979 and the Lipschitz
 # constant 1.1289…; for the approximation by tanh see `TanhGELU`.
 GELU_ERROR = 2.0**-39  # 1.604/24 · (LATTICE/2)⁴ = 0.98e-12, and the rounding of four terms below 41
 GELU_CURVATURE = 0.8

@@ -1,16 +1,17 @@
 """Proofs of one step: the heads' outputs in boxes, cut until the right symbol wins on each, class by class."""
 
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 
 import numpy as np
 
 from keyhole.arrays import Bool, Float, Int
 from keyhole.attention import StepModel
-from keyhole.prover.steps.forms import Form, after, constant, coordinates, linear, scaled_logits
+from keyhole.prover.steps.forms import after, constant, coordinates, linear, scaled_logits
 from keyhole.prover.steps.supports import Supports
-from keyhole.prover.steps.walks import Classes, Step
 from keyhole.prover.steps.tables import images
+from keyhole.prover.steps.walks import Classes, Step
 from keyhole.rigorous import GROW, UNIT, Ball, between, exact, inverse
 
 LEVELS = 14  # bisections of a box
@@ -84,10 +85,7 @@ class Prover:
                 part = after(layer, part)
             row = row + part
         for branch in self.model.branches:
-            image = row
-            for layer in branch:
-                image = after(layer, image)
-            row = row + image
+            row = row + reduce(lambda image, layer: after(layer, image), branch, row)
         logits, length = scaled_logits(self.model.readout, row)
         ar = np.arange(len(answer))
         right, size = logits.mid[ar, answer][:, None], logits.size
@@ -100,7 +98,13 @@ class Prover:
         return Gaps(mid, slope, rad, np.where(np.isnan(low), -np.inf, low))
 
     def prove(self, target: float, *, finest: int = FINEST) -> Outcome:
-        """Prove that every word of every class has a margin above the target, or return the classes left open."""
+        """Prove that every word of every class has a margin above the target, or return the classes left open.
+
+        Statement  No class is open ⇒ every word's margin at this step exceeds the target.
+        Proof      The cells of a class cover the part of its box in which its words lie; on each the gaps are positive,
+                   or the plane less the radius is, at the support of the class in the direction of the plane's slope.
+        Source     Ours.
+        """
         classes, box = self.step.classes, self._box
         looked, cells = 0, 0
         while True:
@@ -214,6 +218,8 @@ def halved(centre: np.ndarray, half: np.ndarray, weight: np.ndarray) -> tuple[np
 def round_directions(widths: list[int]) -> Float[np.ndarray, "D R"]:
     """Return directions in the plane or the space of each group."""
     total, first, rows = sum(widths), 0, []
+    if total <= 3:
+        widths = [total]
     for width in widths:
         if width == 2:
             angles = 2 * np.pi * np.arange(ROUND) / ROUND

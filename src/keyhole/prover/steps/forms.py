@@ -1,11 +1,11 @@
 """Functions over boxes: a plane and a radius, so that the function is nowhere further from the plane.
 
-A box has a centre and half-widths. A form stands for mid + slope·(z − centre) ± rad. Every operation adds what it leaves
-out, and its own rounding, to the radius.
+A box has a centre and half-widths. A form stands for mid + slope·(z − centre) ± rad. Every operation adds what it
+leaves out, and its own rounding, to the radius.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -129,7 +129,8 @@ def after(layer: Map, x: Form) -> Form:
             rows = centred(x) if layer.centres else x
             scale = root(*mean_square(rows, layer.eps), inverse=True)
             count = rows.mid.shape[1]
-            wide = Form(*(np.repeat(part, count, axis=1) for part in (scale.mid, scale.slope, scale.rad)), x.half)
+            mid, slope, rad = (np.repeat(part, count, axis=1) for part in (scale.mid, scale.slope, scale.rad))
+            wide = Form(mid, slope, rad, x.half)
             gain = constant(exact(layer.gain), x.half)
             y = rows * wide * gain
             return y if layer.bias is None else y + constant(exact(layer.bias), x.half)

@@ -195,7 +195,8 @@ class _Search:
                 words[:, place] = np.arange(len(column.shows))
                 changed.append(words)
         words = np.vstack(changed)
-        return words[self.claim.contains(words)]
+        neighbours: np.ndarray = words[self.claim.contains(words)]
+        return neighbours
 
     def certainly_wrong(self, provers: dict[tuple[int, int], Prover]) -> tuple[WrongWord, ...]:
         """Return words whose margin is certainly not above zero, at most one for each last symbol first."""
@@ -207,10 +208,10 @@ class _Search:
             if not margin.high <= 0:
                 continue
             written = self.model.written(prompt[None], len(right))[0]
-            tokens = (tuple(map(int, each)) for each in (prompt, right, written))
+            tokens = [tuple(map(int, each)) for each in (prompt, right, written)]
             first = (number, int(shown[-1])) not in seen
             seen.add((number, int(shown[-1])))
-            rows.append((not first, WrongWord(*tokens, number, float(margin.high))))
+            rows.append((not first, WrongWord(tokens[0], tokens[1], tokens[2], number, float(margin.high))))
         return tuple(word for _, word in sorted(rows, key=lambda each: each[0]))
 
 
@@ -225,8 +226,8 @@ def _require_fit(model: StepModel, claim: Columns) -> None:
     outputs = applied(model.readout, model.embedding[0, :1]).shape[-1]
     if min(model.symbols, outputs) < claim.tokens:
         raise ShapeError(
-            f"the claim has tokens up to {claim.tokens - 1}, and the model knows {min(model.symbols, outputs)}; describe "
-            "the prompt with tokens of the model"
+            f"the claim has tokens up to {claim.tokens - 1}, and the model knows {min(model.symbols, outputs)} tokens; "
+            "describe the prompt with tokens of the model"
         )
     parts = [*model.norm, *(each for branch in model.branches for each in branch), *model.readout]
     for head in model.heads:

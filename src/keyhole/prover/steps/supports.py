@@ -21,23 +21,26 @@ class Supports:
         self.step = step
         widths = step.view.widths
         self.first = np.concatenate([[0], np.cumsum([width + 1 for width in widths])]).tolist()  # of a head's features
-        self.of_head = [
-            (group.first, head) for group in step.view.groups for head in group.heads
-        ]
+        self.of_head = [(group.first, head) for group in step.view.groups for head in group.heads]
         self.width = sum(group.width for group in step.view.groups)
 
-    def below(self, classes: Classes, index: Int[np.ndarray, "n"], u: Float[np.ndarray, "n R"]) -> Float[np.ndarray, "n"]:
+    def below(
+        self, classes: Classes, index: Int[np.ndarray, "n"], u: Float[np.ndarray, "n R"]
+    ) -> Float[np.ndarray, "n"]:
         """Return certified lower bounds of u·z over the words of each class.
 
-        Statement  Several heads, one word: Σ_h z_h ≥ Σ_h t_h + max(0, min_w Σ_h κ_h (u_h·N_h − t_h D_h)), for t_h a lower
-                   bound of head h alone and 0 < κ_h ≤ 1/D_h on the class.
-        Proof      Each bracket is at least 0 on the class, so that dividing it by D_h instead of multiplying by κ_h
+        Statement  Several heads, one word: Σ_h u_h·z_h ≥ Σ_h t_h + max(0, min_w Σ_h c_h (u_h·N_h − t_h Z_h)), for t_h
+                   a lower bound of head h alone and 0 < c_h ≤ 1/Z_h on the class.
+        Proof      Each bracket is at least 0 on the class, so that dividing it by Z_h instead of multiplying by c_h
                    does not lower it.
         Source     Ours.
         """
-        return np.concatenate([self._below(classes, index[i : i + BATCH], u[i : i + BATCH]) for i in range(0, len(u), BATCH)])
+        parts = [self._below(classes, index[i : i + BATCH], u[i : i + BATCH]) for i in range(0, len(u), BATCH)]
+        return np.concatenate([np.zeros(0), *parts])
 
-    def words(self, classes: Classes, index: Int[np.ndarray, "n"], u: Float[np.ndarray, "n R"]) -> Int[np.ndarray, "n C"]:
+    def words(
+        self, classes: Classes, index: Int[np.ndarray, "n"], u: Float[np.ndarray, "n R"]
+    ) -> Int[np.ndarray, "n C"]:
         """Return a word of each class where u·z is near its least value."""
         costs = self._costs(classes, index, u)[0]
         return self.step.words(classes, index, self.step.least(classes, index, costs))
@@ -51,7 +54,7 @@ class Supports:
         return np.asarray(np.sum(ratios, axis=0) + gained - 4 * (len(ratios) + 2) * UNIT * size)
 
     def _costs(self, classes: Classes, index: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return Σ_h κ_h (u_h·N_h − t_h D_h) as a functional of the features, and the least ratios t_h."""
+        """Return Σ_h c_h (u_h·N_h − t_h Z_h) as a functional of the features, and the least ratios t_h."""
         costs, ratios = np.zeros((len(u), self.first[-1])), []
         for first, head in self.of_head:
             at, width = self.first[head], self.step.view.widths[head]
@@ -68,10 +71,10 @@ class Supports:
         return costs, ratios
 
     def _ratio(self, classes: Classes, index: np.ndarray, head: int, u: np.ndarray) -> np.ndarray:
-        """Bound u·N/D of one head from below by Dinkelbach's method.
+        """Bound u·N/Z of one head from below by Dinkelbach's method.
 
-        Statement  λ ≤ u·N/D on a class if min (u·N − λD) ≥ 0 on it.
-        Proof      D > 0, as a sum of exponentials.
+        Statement  λ ≤ u·N/Z on a class if min (u·N − λZ) ≥ 0 on it.
+        Proof      Z > 0, as a sum of exponentials.
         Source     Textbook.
         """
         at, mass = self.first[head], self.first[head] + u.shape[1]
@@ -80,7 +83,7 @@ class Supports:
         here = classes.sums.mid[index]
         ratio = np.einsum("nr,nr->n", u, here[:, at:mass]) / np.maximum(here[:, mass], TINY)
         values = self.step.view.features.mid
-        values = values[..., at:mass] / np.maximum(values[..., mass:mass + 1], TINY)
+        values = values[..., at:mass] / np.maximum(values[..., mass : mass + 1], TINY)
         scale = np.abs(u).sum(axis=1) * np.abs(values).max() + TINY
         moving = np.arange(len(u))
         for _ in range(ROUNDS):

@@ -96,7 +96,9 @@ class Tables:
         parts = []
         for number, weight in enumerate(weights):
             parts += [self._values[number] @ exact(turns[number]) * weight[:, None], weight[:, None]]
-        features = Ball(*(np.concatenate(each, axis=1)[shown] for each in zip(*((p.mid, p.rad) for p in parts), strict=True)))
+        features = Ball(
+            *(np.concatenate(each, axis=1)[shown] for each in zip(*((p.mid, p.rad) for p in parts), strict=True))
+        )
         return View(features, tuple(value.mid.shape[1] for value in self._values), groups)
 
 

@@ -1,6 +1,7 @@
 """The least cost of a word of a class: a shortest path over the columns of the claim."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,14 +25,21 @@ class Edges:
 
     def take(self, index: np.ndarray) -> "Edges":
         """Some of the edges."""
-        parts = (self.source, self.target, self.answer, self.rows, self.symbol, self.count)
-        return Edges(*(part[index] for part in parts), self.sums[index])
+        return Edges(
+            self.source[index],
+            self.target[index],
+            self.answer[index],
+            self.rows[index],
+            self.symbol[index],
+            self.count[index],
+            self.sums[index],
+        )
 
     def bundles(self) -> list[tuple[int, int, slice]]:
         """Return source, target and place of the edges between the same two states."""
         turns = np.diff(self.source, prepend=-2) | np.diff(self.target, prepend=-2)
         cuts = [*np.flatnonzero(turns).tolist(), len(self.source)]
-        return [(int(self.source[a]), int(self.target[a]), slice(a, b)) for a, b in zip(cuts, cuts[1:], strict=False)]
+        return [(int(self.source[a]), int(self.target[a]), slice(a, b)) for a, b in pairwise(cuts)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +56,16 @@ class Classes:
 
     def take(self, index: Int[np.ndarray, "m"]) -> "Classes":
         """Some of the classes."""
-        parts = (self.state, self.after, self.answer, self.symbols)
         count = tuple(self.count[i] for i in index.tolist())
-        return Classes(self.first, *(part[index] for part in parts), count, self.sums[index])
+        return Classes(
+            self.first,
+            self.state[index],
+            self.after[index],
+            self.answer[index],
+            self.symbols[index],
+            count,
+            self.sums[index],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +101,9 @@ class Step:
             self.before.append(edges)
             reached = np.isin(np.arange(len(reached)), edges.target)
         here = self._edges(number, reached, alive[number + 1], written=False)
-        self._free = [self._edges(place, alive[place], alive[place + 1], written=False) for place in range(number + 1, count)]
+        self._free = [
+            self._edges(place, alive[place], alive[place + 1], written=False) for place in range(number + 1, count)
+        ]
         self._labels, self.behind = _merged(self._free, claim.final)
         fixed = exact(np.zeros((1, view.features.mid.shape[-1])))
         for place, token in claim.fixed.items():
@@ -111,7 +128,9 @@ class Step:
         at = [(here, column.shows[symbol, k]) for k, here in enumerate(column.places)]
         if written:
             at.append((prompt + place, answer))
-        rows = np.stack([self.same[here, token] for here, token in at], axis=1) if at else np.zeros((len(symbol), 0), int)
+        rows = (
+            np.stack([self.same[here, token] for here, token in at], axis=1) if at else np.zeros((len(symbol), 0), int)
+        )
         key = np.column_stack([source, target, answer if place <= self.number else 0 * answer, np.sort(rows, axis=1)])
         first, count = np.unique(key, axis=0, return_index=True, return_counts=True)[1:]
         sums = exact(np.zeros((len(first), self.view.features.mid.shape[-1])))
@@ -153,7 +172,14 @@ class Step:
         return Least(total + value[ar, label], summed + carried[ar, label], before, behind)
 
     def _relax(
-        self, both: np.ndarray, edges: Edges, rows: np.ndarray, value: np.ndarray, feature: tuple[int, np.ndarray], *, back: bool = False
+        self,
+        both: np.ndarray,
+        edges: Edges,
+        rows: np.ndarray,
+        value: np.ndarray,
+        feature: tuple[int, np.ndarray],
+        *,
+        back: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Go over one column: the least value of each state, the feature summed along it, and the edge taken."""
         column, carried = feature
@@ -219,7 +245,9 @@ def last_symbols(claim: Columns, number: int) -> list[int]:
     place = claim.prompt - 1
     if number == 0:
         column = next((column for column in claim.columns if place in column.places), None)
-        return [claim.fixed[place]] if column is None else np.unique(column.shows[:, column.places.index(place)]).tolist()
+        return (
+            [claim.fixed[place]] if column is None else np.unique(column.shows[:, column.places.index(place)]).tolist()
+        )
     alive, reached = _alive(claim), np.arange(len(claim.final)) == claim.start
     answers: np.ndarray = np.zeros(0)
     for at in range(number):
@@ -251,7 +279,8 @@ def _merged(free: list[Edges], final: np.ndarray) -> tuple[list[Int[np.ndarray, 
 
     States with equal edges, to states of equal labels, have the same label: what follows them costs the same.
     """
-    labels, merged = [np.where(final, 0, -1)], []
+    labels: list[np.ndarray] = [np.where(final, 0, -1)]
+    merged: list[Edges] = []
     for edges in reversed(free):
         keys = np.column_stack([labels[0][edges.target], edges.rows])
         seen: dict[bytes, int] = {}
