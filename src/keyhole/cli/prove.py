@@ -29,7 +29,7 @@ Examples:
 
   keyhole prove ./model --claim "even number of 1" --lengths 10
 
-  keyhole prove adder.pt --architecture examples/micro_adder.py --claim addition:10
+  keyhole prove adder.pt --architecture micro_adder.py --claim addition:10
 """
 MODEL = (
     "A model file: keyhole's own, or PyTorch weights in safetensors with a description beside them; with --claim also "
