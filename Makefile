@@ -14,7 +14,7 @@ OF_VERSIONS := tests/training/learners/test_baselines.py tests/training/learners
 PLAN ?= data/registered-12800
 REGISTERED = $(PLAN)/plan.toml --data $(PLAN)
 
-.PHONY: help install registered registered-analysis reproduce check format test test-fast test-types test-long test-thorough test-lowest test-newest test-extras bench tune simulate clean
+.PHONY: help install proofs registered registered-analysis reproduce check format test test-fast test-types test-long test-thorough test-lowest test-newest test-extras bench tune simulate clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,10 @@ check: install  ## format, lint and strict types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+proofs:  ## have Coq check the lemmas behind certificates; needs coqc (Debian's package coq)
+	@command -v coqc >/dev/null || { echo 'coqc is not installed: apt-get install coq'; exit 1; }
+	folder=$$(mktemp -d) && cp proofs/dual.v $$folder && cd $$folder && coqc dual.v
 
 format: install  ## rewrite the sources as `make check` wants them
 	$(BIN)/ruff format .

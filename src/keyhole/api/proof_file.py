@@ -14,6 +14,7 @@ from keyhole.errors import OutputError
 from keyhole.files.reading import read_text
 from keyhole.prover import (
     Refused,
+    SampleBound,
     certificate_of_function,
     certificate_of_junta,
     certificate_of_words,
@@ -122,11 +123,17 @@ def of_steps(plan: CircuitPlan) -> str:
     )
 
 
-def of_junta(model: "Model | Tabulated", junta: Junta, counterexample: tuple[int, ...] | None, source: str) -> str:
+def of_junta(
+    model: "Model | Tabulated",
+    junta: Junta,
+    counterexample: tuple[int, ...] | None,
+    sample: SampleBound | None,
+    source: str,
+) -> str:
     """Return the certificate that a model equals a function, or of an input where they differ."""
     if counterexample is not None:
         return certificate_of_wrong_word(model, junta, counterexample, digest=digest_of(source))
-    return certificate_of_junta(model, junta, digest=digest_of(source))
+    return certificate_of_junta(model, junta, sample=sample, digest=digest_of(source))
 
 
 def of_length(row: "LengthVerdict", cases: "list[Case]", source: str) -> str:

@@ -8,6 +8,7 @@ from keyhole.prover.proof.float_error import FLOAT_UNITS as FLOAT_UNITS
 from keyhole.prover.proof.float_error import float_error as float_error
 from keyhole.prover.proof.lower_bound import Verification as Verification
 from keyhole.prover.proof.true_on_words import prove_on_words as prove_on_words
+from keyhole.prover.proof_file import SampleBound as SampleBound
 from keyhole.prover.proof_file import certificate_of_function as certificate_of_function
 from keyhole.prover.proof_file import certificate_of_junta as certificate_of_junta
 from keyhole.prover.proof_file import certificate_of_words as certificate_of_words
