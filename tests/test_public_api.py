@@ -36,7 +36,8 @@ def test_every_public_name_is_there_and_is_one_thing(name):
 
 def test_modules_that_the_readme_names_are_there():
     """Every `keyhole.module` that the manual writes, and every module of values, is reached from the front door."""
-    readme = (SCRIPT.parent.parent / "docs" / "howto.md").read_text("utf8")
+    pages = SCRIPT.parent.parent.joinpath("docs", "howto").glob("*.md")
+    readme = "".join(page.read_text("utf8") for page in pages)
     modules = {path.stem for path in Path(keyhole.__file__).parent.iterdir()} - {"apps", "cli"}
     named = {name for name in re.findall(r"keyhole\.([a-z_]+)", readme) if name in modules}
     assert named | {"decimals", "estimate", "papers", "norm_profile", "progress", "verdicts"} <= PACKAGES
@@ -46,7 +47,7 @@ def test_modules_that_the_readme_names_are_there():
 def test_an_unknown_name_is_refused():
     """A misspelt name is an AttributeError that lists the functions."""
     with pytest.raises(
-        AttributeError, match="no attribute 'descibe'; its functions are bound, bound_runs, bound_sparsities"
+        AttributeError, match="no attribute 'descibe'; its functions are bound, bound_runs, bound_sparsities, check"
     ):
         keyhole.descibe  # noqa: B018
 

@@ -61,7 +61,7 @@ def test_reproduce_as_json(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--only", "nothing"], "'nothing' is not a claim"),
+        (["--only", "nothing"], "no claim 'nothing'"),
         (["--out", "FILE/inside"], "cannot be written"),
     ],
 )
