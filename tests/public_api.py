@@ -20,6 +20,7 @@ from keyhole.apps.tables.curve import Curve, curve
 from keyhole.apps.tables.score import Scores, score
 from keyhole.apps.tables.suites import Suite, make_suite
 from keyhole.apps.tables.table import make_table
+from keyhole.attention import Affine, StepHead, StepModel
 from keyhole.checkpoints import load_checkpoint
 from keyhole.errors import KeyholeError
 from keyhole.files.norms import norms_template
@@ -78,6 +79,16 @@ def use_functions_of_models(folder: Path) -> None:
     assert_type(scores, Scores)
     auc: float = scores.mean["auc"]
     print(degree, margin, read, holds, gap, rule, status, auc, largest, bound, proved, rule, order)  # noqa: T201
+
+
+def use_step_models() -> None:
+    """A model that answers step by step, of arrays alone."""
+    same = (Affine(np.eye(2)),)
+    copier = StepModel(np.stack([np.eye(2)] * 2), (), (StepHead(same, same, same, same),), (), same)
+    proof = keyhole.prove_steps(copier, "copy:1:2")
+    assert_type(proof, keyhole.StepProof)
+    margin: float | None = proof.margin
+    print(proof.status, margin)  # noqa: T201
 
 
 def use_sources_of_norms(folder: Path) -> None:
@@ -153,5 +164,6 @@ def use_functions_of_data(folder: Path) -> None:
 
 if __name__ == "__main__":
     use_functions_of_models(Path(sys.argv[1]))
+    use_step_models()
     use_sources_of_norms(Path(sys.argv[1]))
     use_functions_of_data(Path(sys.argv[1]))

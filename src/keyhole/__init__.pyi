@@ -64,6 +64,8 @@ from keyhole.api.prove import prove as prove
 from keyhole.api.prove_claim import ClaimProof as ClaimProof
 from keyhole.api.prove_claim import Words as Words
 from keyhole.api.prove_claim import prove_claim as prove_claim
+from keyhole.api.prove_steps import StepProof as StepProof
+from keyhole.api.prove_steps import prove_steps as prove_steps
 from keyhole.api.runs import RunInFull as RunInFull
 from keyhole.api.runs import Runs as Runs
 from keyhole.api.runs import runs as runs

@@ -6,8 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 import keyhole
+from keyhole.api.proof_file import check_certificate
 from keyhole.cli.app import app
-from keyhole.errors import ArgumentError, FormulaError
+from keyhole.errors import ArgumentError, FormulaError, OutputError
 
 LINES = "a = x3 & x17; b = maj(x1, x2, a); a ^ b"
 
@@ -78,3 +79,13 @@ def test_the_command_writes_a_file_that_checks(tmp_path):
     words = ["compile", "chain:parity:8", "--context", "100", "--steps", "--fan-in", "2", "--out", file]
     assert CliRunner().invoke(app, words).exit_code == 0
     assert "as claimed" in CliRunner().invoke(app, ["check", file]).stdout
+
+
+def test_steps_are_proved_by_the_checker_of_certificates(tmp_path):
+    """The prover's certificate of every slot is checked by the program that knows no compiler, at each word length."""
+    made = keyhole.compile_circuit(LINES, 100, "steps")
+    checked = check_certificate(made.save(tmp_path / "chain.cert"))
+    assert [(part.verdict, part.tokens) for part in checked.parts] == [("PROVED", 100 + gate) for gate in range(3)]
+    assert all(part.margin > 0.999 for part in checked.parts)
+    with pytest.raises(OutputError, match="add --steps"):
+        keyhole.compile_circuit(LINES, 100).save(tmp_path / "layers.cert")

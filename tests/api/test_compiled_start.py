@@ -77,7 +77,7 @@ def test_records():
     learner = CompiledStart(SMALL, rho=0.25)
     assert learner_from_record(learner.record()) == learner
     assert learner.record()["start"] == {"name": "compiled", "rho": 0.25}
-    with pytest.raises(ArgumentError, match="no start"):
+    with pytest.raises(ArgumentError, match="is not a start"):
         learner_named("started:nowhere")
 
 
@@ -110,7 +110,7 @@ def test_the_question_can_be_asked(tmp_path):
     assert (
         max(sum(row[place] for place in answer.positions) for row in answer.start) > 0.5
     )  # attention is there at once
-    for learner, reason in (("started:nowhere", "no start 'nowhere'"), ("gf2", "gf2 was to be watched")):
+    for learner, reason in (("started:nowhere", "'nowhere' is not a start"), ("gf2", "gf2 was to be watched")):
         with pytest.raises(ArgumentError, match=reason):
             keyhole.train("and:2", 10, 8, learner, store=tmp_path)
 

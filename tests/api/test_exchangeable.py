@@ -60,7 +60,7 @@ def test_one_seed_gives_one_answer():
 @pytest.mark.parametrize(
     ("options", "kind", "sentence"),
     [
-        ({"test": "sideways"}, ArgumentError, "no test 'sideways'"),
+        ({"test": "sideways"}, ArgumentError, "'sideways' is not a test"),
         ({"seed": -1}, ArgumentError, "seed -1"),
         ({"permutations": 58}, AssumptionError, "58 .* at least 59"),
         ({"level": 0.0}, AssumptionError, "got 0.0"),

@@ -112,7 +112,7 @@ def test_refusals(ask, error, fact):
 @pytest.mark.parametrize(
     ("attention", "settings", "error", "fact"),
     [
-        ("softmax", read_settings("cosine"), ArgumentError, "no kernel 'cosine'"),
+        ("softmax", read_settings("cosine"), ArgumentError, "'cosine' is not a kernel"),
         ("cme", read_settings(np.dot, 1.0), ArgumentError, "a function of one's own"),
         ("cme", read_settings(lambda a, b: np.nan * (a @ b.T)), AssumptionError, "is not finite at"),
         ("softmax", read_settings(bandwidth=1e-320), AssumptionError, "T = 8"),

@@ -81,7 +81,7 @@ def test_names(name, function):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("nand:3", "no family 'nand'"),
+        ("nand:3", "'nand' is not a family"),
         ("and:", "does not name"),
         ("and:-1", "does not name"),
         ("and:٣", "does not name"),

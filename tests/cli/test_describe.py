@@ -58,7 +58,7 @@ BAD = {
     "deep": ("(" * 10**5 + "x1" + ")" * 10**5, "nested 200 deep"),
     "non-ASCII digits": ("x٣", "x must be followed by its position in digits"),
     "no arguments": ("maj()", "maj needs at least one argument"),
-    "no family": ("nand:3", "no family 'nand'"),
+    "no family": ("nand:3", "'nand' is not a family"),
     "family without size": ("and:", "does not name a family member"),
     "family of none": ("and:0", "a family has 1 to"),
     "too large a table": ("random:25", "a table holds at most 24"),

@@ -28,6 +28,11 @@ CHANGED: dict[str, dict[str, str]] = {
         "findings[].run": "names the claim, the scale, the seed and the revision of the measurement",
         "findings[].versions.jaxtyping": "findings state the packages that compute",
     },
+    "claims": dict.fromkeys(
+        ("claims[].id", "claims[].kind", "claims[].papers[].key", "claims[].papers[].year", "claims[].papers[].arxiv"),
+        "parity-memorised is merged into parity-fixed-set, whose complement it was; supervised-length and "
+        "checkpoint-exchangeability have a proof, and are counted as checks of the code (kind identity)",
+    ),
     **{
         name: {
             "tests[].statistic": "the largest of several looks, in standard deviations of the reorderings",

@@ -130,7 +130,8 @@ def enumerated(text, *, exact=False):  # noqa: C901, PLR0912, PLR0915  (one read
             x = normed(x, names)
         else:
             z = normed(x, names[6:]) if names[6:] else x
-            y = affine(ACTIVATIONS[names[0]](affine(z, *names[1:3])), *names[3:5])
+            active = np.asarray(ACTIVATIONS[names[0]](affine(z, *names[1:3])), dtype=object if exact else float)
+            y = affine(active, *names[3:5])
             x = x + y if names[5] == "skip" else y
     f = affine(x @ tensors[given["read"][0]], "-", given["read"][1]) - dyadic(given["threshold"][0], exact=exact)
     kind, *asked = given["claim"]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from keyhole.attention import GELU, TanhGELU, tabulate
 from keyhole.boolean import Junta, Levels
+from keyhole.bounds.finite import certificate_nats, exact_error
 from keyhole.compiler import prove as prove_plan
 from keyhole.compiler import to_tabulated
 from keyhole.errors import OutputError
@@ -22,6 +23,7 @@ from keyhole.prover import keyhole_check, prove_on_words
 from keyhole.prover.keyhole_check import Arithmetic, Refused, check_text
 from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.proof_file import (
+    SampleBound,
     certificate_of_function,
     certificate_of_junta,
     certificate_of_words,
@@ -344,6 +346,25 @@ class TestArithmetic:
                         off = (sigma(x) - slope * x - offset / one) * (1 if below else -1)
                         assert off.min() >= -1e-12
                         assert off.min() <= 1e-4
+
+
+class TestSamples:
+    """Bounds from a sample, by the exact tail."""
+
+    @staticmethod
+    @given(st.integers(1, 400), st.integers(0, 6), st.floats(1e-6, 0.5))
+    @settings(max_examples=FEW)
+    def test_the_provers_bound_is_accepted_and_a_smaller_one_is_not(draws, errors, delta):
+        """It is the inversion of the tail: a thousandth less fails."""
+        errors = min(errors, draws)
+        model = to_tabulated(all_plans("x1 & ~x4")[0])
+        junta = Junta((1, 4), 2, np.array([False, True, False, False]))
+        bound = exact_error(certificate_nats(model.tokens, 2, delta, 2), draws, errors)
+        text = certificate_of_junta(model, junta, sample=SampleBound(draws, errors, delta, bound))
+        assert margin_of(text) > 0.9
+        smaller = certificate_of_junta(model, junta, sample=SampleBound(draws, errors, delta, bound - 1e-3))
+        with pytest.raises(Refused, match=r"line .*sample"):
+            check_text(smaller)
 
 
 class TestAlone:

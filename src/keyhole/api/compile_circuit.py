@@ -21,6 +21,7 @@ from keyhole.compiler.circuits import (
 )
 from keyhole.decimals import at_least, at_most, counted
 from keyhole.errors import ArgumentError, KeyholeError, require_whole
+from keyhole.files.atomic import write_file
 from keyhole.files.record import hidden
 from keyhole.show.answer import Show, shorten
 
@@ -43,7 +44,7 @@ class CompiledCircuit(Result):
     """A transformer that computes every gate of a circuit, with its certificate."""
 
     schema: ClassVar[str] = "compile-circuit/1"
-    endings: ClassVar[tuple[str, ...]] = (".safetensors", ".py")  # of the weights
+    endings: ClassVar[tuple[str, ...]] = (".safetensors", ".py", ".cert")  # weights, and the proof
 
     circuit: str
     context: int
@@ -86,8 +87,12 @@ class CompiledCircuit(Result):
             yield f"flat ({self.flat.construction})", "", str(self.flat.heads), str(self.flat.units), *numbers
 
     def save(self, path: str | Path) -> Path:
-        """Write the weights as .safetensors or .py (a torch module), or the answer, by the ending."""
+        """Write weights (.safetensors, .py for torch), the proof of every step (.cert), or the answer."""
         path = Path(path)
+        if path.suffix.lower() == ".cert":
+            from keyhole.api.proof_file import of_steps
+
+            return write_file(path, of_steps(self.plan).encode())
         return save_circuit(self.plan, self.proof, path) if path.suffix.lower() in self.endings else super().save(path)
 
 

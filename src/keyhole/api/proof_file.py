@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 from keyhole.api.result import Result
 from keyhole.attention import Model
 from keyhole.boolean import Junta, Levels
+from keyhole.compiler.circuits import CircuitPlan, slot_tables
 from keyhole.decimals import margin
 from keyhole.errors import OutputError
 from keyhole.files.reading import read_text
 from keyhole.prover import (
     Refused,
+    SampleBound,
     certificate_of_function,
     certificate_of_junta,
     certificate_of_words,
@@ -104,11 +106,34 @@ def of_compiled(compiled: "Compiled") -> str:
     return certificate_of_function(compiled.tabulated, positions, stated, threshold=threshold)
 
 
-def of_junta(model: "Model | Tabulated", junta: Junta, counterexample: tuple[int, ...] | None, source: str) -> str:
+def of_steps(plan: CircuitPlan) -> str:
+    """Return a certificate of each step on all words of the context and the slots before it; together the chain's.
+
+    Statement  If slot g writes its gate on every such word, for every g, then the n steps write the circuit's values on
+               all 2^T inputs.
+    Proof      Induction on g: a step sees symbols alone, and its proof covers every word of symbols.
+    Source     Ours.
+    """
+    if plan.mode != "steps":
+        raise OutputError("Layers have no symbols between them, so they have no certificate of steps; add --steps.")
+    juntas = (Junta(slot.positions, 2, slot.table) for slot in plan.slots)
+    tables = (slot_tables(plan, gate) for gate in range(len(plan.slots)))
+    return "".join(
+        certificate_of_function(model, junta.positions, junta) for model, junta in zip(tables, juntas, strict=True)
+    )
+
+
+def of_junta(
+    model: "Model | Tabulated",
+    junta: Junta,
+    counterexample: tuple[int, ...] | None,
+    sample: SampleBound | None,
+    source: str,
+) -> str:
     """Return the certificate that a model equals a function, or of an input where they differ."""
     if counterexample is not None:
         return certificate_of_wrong_word(model, junta, counterexample, digest=digest_of(source))
-    return certificate_of_junta(model, junta, digest=digest_of(source))
+    return certificate_of_junta(model, junta, sample=sample, digest=digest_of(source))
 
 
 def of_length(row: "LengthVerdict", cases: "list[Case]", source: str) -> str:

@@ -18,7 +18,7 @@ from keyhole.files.atomic import write_file
 from keyhole.files.model import is_ours, read_model, read_weights
 from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.prover import ModelCertificate, Terms, certificate_of
+from keyhole.prover import ModelCertificate, SampleBound, Terms, certificate_of
 from keyhole.prover.extraction import SAMPLES, CertifiableModel, certifiable, in_format
 from keyhole.prover.sample import FRESH
 from keyhole.show.answer import Show
@@ -168,7 +168,11 @@ class Proof(Result):
             raise OutputError("Nothing was proved or refuted, so there is no certificate to write.")
         model = self.model if self.repair is not None or self.given is None else _weights(self.given)
         junta = Junta(self.positions, self.symbols, np.array(self.table, dtype=bool))
-        return of_junta(model, junta, self.counterexample, self.source)
+        sample = None
+        if self.status == "PROVED" and self.error_bound is not None and not self.noise and not self.doubt:
+            counted = self.samples or 0, self.errors_on_sample or 0
+            sample = SampleBound(*counted, self.delta_parts["sample"], self.error_bound)
+        return of_junta(model, junta, self.counterexample, sample, self.source)
 
     @property
     def answer_is_no(self) -> bool:

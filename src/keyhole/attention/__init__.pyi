@@ -15,6 +15,7 @@ from keyhole.attention.layers import Identity as Identity
 from keyhole.attention.layers import LayerNorm as LayerNorm
 from keyhole.attention.layers import ReLU as ReLU
 from keyhole.attention.layers import RMSNorm as RMSNorm
+from keyhole.attention.layers import SiLU as SiLU
 from keyhole.attention.layers import TanhGELU as TanhGELU
 from keyhole.attention.normalisers import Entmax15 as Entmax15
 from keyhole.attention.normalisers import Linear as Linear
@@ -31,6 +32,12 @@ from keyhole.attention.positions import Positions as Positions
 from keyhole.attention.positions import SignCodes as SignCodes
 from keyhole.attention.score import DenseScore as DenseScore
 from keyhole.attention.score import FactoredScore as FactoredScore
+from keyhole.attention.steps import GatedFeedForward as GatedFeedForward
+from keyhole.attention.steps import Map as Map
+from keyhole.attention.steps import StepHead as StepHead
+from keyhole.attention.steps import StepModel as StepModel
+from keyhole.attention.steps import Turn as Turn
+from keyhole.attention.steps import applied as applied
 from keyhole.attention.tables import Tabulated as Tabulated
 from keyhole.attention.tables import TabulatedHead as TabulatedHead
 from keyhole.attention.tables import dense as dense

@@ -99,6 +99,27 @@ class TanhGELU(Activation):
         return x * (1 + xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))) / 2
 
 
+@dataclass(frozen=True)
+class SiLU(Activation):
+    """σ(x) = x/(1 + e^−x), the gate of SwiGLU.
+
+    Statement  L_σ ≤ 1.0999, |σ″| ≤ 0.501 and |σ⁗| ≤ 0.501.
+    Proof      By ball arithmetic on a cover of [−40, 40]; beyond it σ is 0 or x up to 40 e^−40, with all derivatives.
+    Equality   |σ″| = |σ⁗| = ½ at 0.
+    Source     Ours.
+
+    >>> SiLU().lipschitz
+    1.0999
+    """
+
+    name: ClassVar[str] = "silu"
+    lipschitz: ClassVar[float] = 1.0999
+
+    def __call__(self, x: Array) -> Array:
+        """x/(1 + e^−x) for every entry, by tanh, which does not overflow."""
+        return x * (1 + array_namespace(x).tanh(x / 2)) / 2
+
+
 @dataclass(frozen=True, eq=False)
 class Affine:
     """x ↦ Wᵀx + b: the columns of W are output coordinates."""

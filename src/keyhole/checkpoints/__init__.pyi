@@ -26,6 +26,7 @@ from keyhole.checkpoints.one_layer import rounded_sum as rounded_sum
 from keyhole.checkpoints.own_code import NOT_COMPARED as NOT_COMPARED
 from keyhole.checkpoints.own_code import compared_with_own_code as compared_with_own_code
 from keyhole.checkpoints.reading import load_checkpoint as load_checkpoint
+from keyhole.checkpoints.step_models import read_step_model as read_step_model
 from keyhole.checkpoints.torch_encoder import read_foreign as read_foreign
 from keyhole.checkpoints.vocabulary import Vocabulary as Vocabulary
 from keyhole.checkpoints.vocabulary import read_vocabulary as read_vocabulary

@@ -28,6 +28,8 @@ Examples:
   keyhole prove ./model --claim majority --lengths 1..50 --read-at SEP
 
   keyhole prove ./model --claim "even number of 1" --lengths 10
+
+  keyhole prove adder.pt --architecture micro_adder.py --claim addition:10
 """
 MODEL = (
     "A model file: keyhole's own, or PyTorch weights in safetensors with a description beside them; with --claim also "
@@ -38,6 +40,10 @@ CLAIM = (
     'What the model should answer: "majority", "even number of a", "at least 3 of 1", "first is 1", "equal numbers '
     'of a and b", "x3 & x7" (positions count from 0), "regex:(ab)*", "automaton:FILE"; of some words only: "majority '
     'where first is 1".'
+)
+ARCHITECTURE = (
+    "A Python file, which is run: its function `describe` makes a step model of the tensors. The claim is then "
+    "addition:10, subtraction:10, sum:3:10, modular:59, copy:8, reverse:8 or columns:FILE."
 )
 READ = (
     "The token at which the answer is read: the first of --before, or one put after the word. Without it, the last "
@@ -55,6 +61,7 @@ def prove_command(
     *,
     run: Annotated[str | None, typer.Option(help=RUN, metavar="ID", autocompletion=complete_runs)] = None,
     claim: Annotated[str | None, typer.Option(help=CLAIM, metavar="TEXT")] = None,
+    architecture: Annotated[Path | None, typer.Option(help=ARCHITECTURE, metavar="FILE")] = None,
     length: Annotated[
         str | None,
         typer.Option("--lengths", help="Lengths of words: 1..50 is every length to 50; 5,10,20 those.", metavar="LIST"),
@@ -100,6 +107,14 @@ def prove_command(
     ignored = [name for name, value in (about_claim if claim is None else about_function).items() if value is not None]
     if ignored:
         raise ArgumentError(f"{ignored[0]} {'needs' if claim is None else 'is not about'} a --claim; leave it out.")
+    if architecture is not None:
+        if claim is None or any(value is not None for value in about_claim.values()):
+            raise ArgumentError("--architecture needs a --claim, and no lengths and tokens: the description has them.")
+        from keyhole.api.prove_steps import StepProof, prove_steps
+
+        StepProof.require_ending(out)
+        with view_progress("reading the model") as watch:
+            return prove_steps(str(model), claim, architecture=architecture, watch=watch)
     effort = Effort(time_limit, None if samples is None else count(samples))
     if claim is not None:
         from keyhole.api.prove_claim import ClaimProof, Words, prove_claim

@@ -2,7 +2,13 @@ from keyhole.languages.automata import Automaton as Automaton
 from keyhole.languages.automata import AutomatonClasses as AutomatonClasses
 from keyhole.languages.automata import product as product
 from keyhole.languages.classes import WordClasses as WordClasses
+from keyhole.languages.columns import NOWHERE as NOWHERE
+from keyhole.languages.columns import Column as Column
+from keyhole.languages.columns import Columns as Columns
 from keyhole.languages.counts import CountClasses as CountClasses
+from keyhole.languages.numbers import CLAIMS as CLAIMS
+from keyhole.languages.numbers import Prompt as Prompt
+from keyhole.languages.numbers import read_columns as read_columns
 from keyhole.languages.properties import AtLength as AtLength
 from keyhole.languages.properties import CountProperty as CountProperty
 from keyhole.languages.properties import EqualCounts as EqualCounts

@@ -8,8 +8,13 @@ from keyhole.prover.proof.float_error import FLOAT_UNITS as FLOAT_UNITS
 from keyhole.prover.proof.float_error import float_error as float_error
 from keyhole.prover.proof.lower_bound import Verification as Verification
 from keyhole.prover.proof.true_on_words import prove_on_words as prove_on_words
+from keyhole.prover.proof_file import SampleBound as SampleBound
 from keyhole.prover.proof_file import certificate_of_function as certificate_of_function
 from keyhole.prover.proof_file import certificate_of_junta as certificate_of_junta
 from keyhole.prover.proof_file import certificate_of_words as certificate_of_words
 from keyhole.prover.proof_file import certificate_of_wrong_word as certificate_of_wrong_word
+from keyhole.prover.steps.proof import ColumnsProof as ColumnsProof
+from keyhole.prover.steps.proof import StepVerdict as StepVerdict
+from keyhole.prover.steps.proof import WrongWord as WrongWord
+from keyhole.prover.steps.proof import prove_columns as prove_columns
 from keyhole.prover.wrong_share import WrongShare as WrongShare

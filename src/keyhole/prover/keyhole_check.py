@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Sequence
 from itertools import product
-from math import isqrt
+from math import comb, isqrt
 from operator import mul
 from typing import Any, NoReturn
 
@@ -1001,6 +1001,23 @@ class Check:
             lines.refuse("the word is not certainly answered wrongly")
         return size
 
+    def sample(self) -> None:
+        """Check that k errors on m draws bound the error of the function of the cells, of all functions at once.
+
+        P(Bin(m, b) ≤ k) ≤ δ · prior, the prior of a function of s positions 2^(−A^s)/((s+1)(s+2) C(T, s)).
+        """
+        lines = self.lines
+        draws, errors, delta, bound = lines.take("sample", 4)
+        m, k = lines.whole(draws, 1, 10**5), lines.whole(errors, 0, 10**3)
+        (d, e), (b, power) = ([lines.whole(part, -5000, 2**64) for part in x.split(":")] for x in (delta, bound))
+        s, one = len(self.asked), 1 << max(-power, 0)
+        if self.kind != "cells" or self.wrong or power > 0 or not 0 <= b <= one or k > m or d < 1 or e > 0:
+            lines.refuse("a bound from a sample is of cells that were proved")
+        tail = sum(comb(m, i) * b**i * (one - b) ** (m - i) for i in range(k + 1))
+        functions = (s + 1) * (s + 2) * comb(self.length, s) << self.symbols**s
+        if tail * functions << -e > d * one**m:
+            lines.refuse("the sample does not show this bound")
+
     def outputs(self, word: Sequence[int]) -> Vector:
         """Return the outputs of all heads at a word."""
         others = len(self.counts) - 1
@@ -1022,13 +1039,15 @@ class Check:
         self.heads()
         self.stages()
         self.claim()
-        wrong = lines.word() == "wrong"
-        shown = self.refute() if wrong else self.prove()
+        self.wrong = lines.word() == "wrong"
+        shown = self.refute() if self.wrong else self.prove()
+        if lines.word() == "sample":
+            self.sample()
         number, _, power = lines.take("margin", 1)[0].partition(":")
         margin = lines.whole(number, 1), lines.whole(power, -5000, 5000)
         if self.a.read(*margin)[0] + 1 > shown + (not self.a.read(*margin)[1]):
             lines.refuse(f"this margin was not shown; {shown / self.a.one:.6g} was")
-        return ("WRONG" if wrong else "PROVED", *margin)
+        return ("WRONG" if self.wrong else "PROVED", *margin)
 
 
 def numbers_of(path: str) -> tuple[str, dict[str, list[tuple[int, int]]]]:
@@ -1105,7 +1124,9 @@ def main(words: Sequence[str]) -> int:
         print(f"REFUSED: {error}")
         return 1
     for verdict, check, number, power in shown:
-        print(f"{verdict} with margin {number * 2.0**power:.6g}: {check.kind} of {len(check.asked)} positions")
+        millionths = (number * 10**6 << max(power, 0)) >> max(-power, 0)  # rounded down
+        print(f"{verdict} with margin {number}:{power} ≥ {millionths // 10**6}.{millionths % 10**6:06}: "
+              f"{check.kind} of {len(check.asked)} positions, answers {check.answers[:64]}")  # fmt: skip
     return 0
 
 

@@ -99,8 +99,26 @@ def certificate_of_function(
     return writer.finished()
 
 
-def certificate_of_junta(model: Model | Tabulated, junta: Junta, *, digest: str = "-") -> str:
-    """Return the proof that a model equals a junta on every input, as `prove_equal` found it."""
+@dataclass(frozen=True)
+class SampleBound:
+    """The errors of a function on independent draws, and what they promise with probability 1 − δ."""
+
+    draws: int
+    errors: int
+    delta: float
+    bound: float
+
+    def line(self) -> str:
+        """Return the line; the bound is rounded up to a multiple of 2^−20."""
+        return _line(
+            "sample", self.draws, self.errors, _dyadic(self.delta), f"{min(2**20, ceil(self.bound * 2**20))}:-20"
+        )
+
+
+def certificate_of_junta(
+    model: Model | Tabulated, junta: Junta, *, sample: SampleBound | None = None, digest: str = "-"
+) -> str:
+    """Return the proof that a model equals a junta on every input, as `prove_equal` found it; and a sample's bound."""
     claim = Claimed("cells", junta.positions, "".join("01"[answer] for answer in junta.table.tolist()))
     writer = _Writer(model, claim, junta.positions, 0.0, digest)
     tabulated = tabulate(model) if isinstance(model, Model) else model
@@ -112,6 +130,8 @@ def certificate_of_junta(model: Model | Tabulated, junta: Junta, *, digest: str 
             region = region.fix(writer.row[position], symbol)
         with np.errstate(all="ignore"):
             search.cube(parts, region, bool(junta.table[index]))
+    if sample is not None:
+        writer.lines_out.append(sample.line())
     return writer.finished()
 
 

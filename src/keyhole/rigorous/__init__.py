@@ -21,6 +21,7 @@ from keyhole.rigorous.enclosures import UNIT as UNIT
 from keyhole.rigorous.enclosures import Ball as Ball
 from keyhole.rigorous.enclosures import Enclosure as Enclosure
 from keyhole.rigorous.enclosures import ball_of as ball_of
+from keyhole.rigorous.enclosures import between as between
 from keyhole.rigorous.enclosures import exact as exact
 from keyhole.rigorous.enclosures import exactly as exactly
 from keyhole.rigorous.enclosures import exponentials as exponentials

@@ -72,7 +72,7 @@ def test_what_cannot_be_run(tmp_path, monkeypatch):
     (tmp_path / "text.txt").write_text("a\n")
     words = ["heads", str(tmp_path), "--text", str(tmp_path / "text.txt"), "--through"]
     for more, fact in (
-        (["jax"], "no forward pass of 'jax'"),
+        (["jax"], "'jax' is not a forward pass"),
         (["transformers", "--config", str(tmp_path / "config.json")], "leave out --config"),
         (["transformers"], "pip install -e '.[transformers]'"),
     ):

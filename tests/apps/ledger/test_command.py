@@ -61,7 +61,7 @@ def test_reproduce_as_json(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--only", "nothing"], "no claim 'nothing'"),
+        (["--only", "nothing"], "'nothing' is not a claim"),
         (["--out", "FILE/inside"], "cannot be written"),
     ],
 )

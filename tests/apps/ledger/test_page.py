@@ -210,6 +210,35 @@ def test_a_longer_run_stands_beside_and_is_marked():
     assert "shipped with keyhole" not in plain
 
 
+def test_a_shipped_finding_answers_for_what_was_not_measured_here():
+    """Its verdict and its first sentence stand at the sentence and at the card, marked, in place of "not tested"."""
+    here = finding("alpha", "measurement", "not measured here", measurement="No model.")
+    other = replace(finding("alpha", "measurement", measurement="12 of 14 heads. More."), scale="paper")
+    story = [Part("A paper", EDELMAN_2022, (told("So.", "alpha"),))]
+    plain, page = (" ".join(render((here,), story, [], longer).split()) for longer in ({}, {"alpha": other}))
+    assert "not tested</span>" in plain
+    summary = page.split('id="summary"')[1].split('id="part-1"')[0]
+    assert ">yes</span>" in summary
+    assert "findings shipped with keyhole" in summary
+    assert "12 of 14 heads." in summary
+    assert "More." not in summary
+    assert "shipped with keyhole" in page.split('<article id="alpha"')[1].split("</h4>")[1].split("</div>")[0]
+
+
+def test_a_page_that_is_not_whole_says_so():
+    """The counts so far and of all; a whole page has none."""
+    assert "4 of 9 claims so far" in render(FINDINGS, STORY, [], expected=9)
+    assert "so far" not in render(FINDINGS, STORY, [], expected=len(FINDINGS))
+
+
+def test_a_claim_that_failed_is_titled_as_a_question():
+    """Its title is what was claimed, and did not come out."""
+    findings = (finding("alpha", "measurement", "fails here"), finding("beta", "measurement"))
+    page = render(findings, [last("alpha", "beta")], [])
+    titles = [re.search(r"<h4>(.*?)</h4>", part)[1] for part in page.split("<article")[1:]]
+    assert [title.endswith("?") for title in titles] == [True, False]
+
+
 def test_the_leading_figures_say_what_was_found():
     """A figure at the head of the page has its finding as its text for those who do not see it."""
     lead = finding("conjunctions-uniform", "measurement", "fails here", measurement="m* <grew>.", figures=(WEIGHTS,))

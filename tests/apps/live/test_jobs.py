@@ -158,5 +158,5 @@ def test_the_log_of_a_forgotten_job_is_removed(limited):
 
 def test_no_such_job(jobs):
     """A number that no job has is refused."""
-    with pytest.raises(ArgumentError, match="no job 7"):
+    with pytest.raises(ArgumentError, match="Job 7 does not exist"):
         jobs.find(7)

@@ -242,7 +242,7 @@ def test_an_image_is_dropped_in(visitor, lab, width):
         page.wait_for_selector("#map .patch")
         page.set_input_files("[name=picture]", {"name": "y.png", "mimeType": "image/png", "buffer": b"<b>no</b>"})
         page.wait_for_selector("#refusal:not([hidden])")
-        assert "no PNG" in page.inner_text("#refusal")
+        assert "PNG" in page.inner_text("#refusal")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -287,4 +287,4 @@ def test_a_killed_server_loses_nothing(browser, tmp_path):
         until(page, r"/[1-9]\d* runs/.test(document.getElementById('says').textContent)", seconds=60)
         process.kill()
     context.close()
-    assert len(runs(store=tmp_path / "store")) > 0
+    assert runs(store=tmp_path / "store").runs

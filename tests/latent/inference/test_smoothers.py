@@ -208,7 +208,7 @@ def test_a_kernel_of_ones_own():
 @pytest.mark.parametrize(
     ("ask", "error", "sentence"),
     [
-        (lambda: kernel_named("cosine", 1.0), ArgumentError, "no kernel 'cosine'"),
+        (lambda: kernel_named("cosine", 1.0), ArgumentError, "'cosine' is not a kernel"),
         (lambda: kernel_named("gaussian", 0.0), AssumptionError, "bandwidth .* got 0.0"),
         (lambda: kernel_named("gaussian", -1.0), AssumptionError, "bandwidth .* got -1"),
         (

@@ -149,7 +149,7 @@ def test_no_value_of_another_kind_is_taken(schedule):
         (("plan",), 1.0, "not those of a plan: plan"),
         (("numerics",), 2.0, "not those of a plan: numerics"),
         (("laws",), ["log", "log"], "'log' was given twice"),
-        (("laws",), ["log", "none"], "no growth law 'none'"),
+        (("laws",), ["log", "none"], "'none' is not a growth law"),
         (("title",), "\x1b[2J", "cannot be printed"),
         (("sweep",), [], "has no sweep"),
         (("sweep", 0, "name"), "", "cannot be printed"),

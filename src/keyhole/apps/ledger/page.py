@@ -16,6 +16,7 @@ from keyhole.apps.ledger.story import Part, Sentence
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.record import record_of, to_json
+from keyhole.glossary import glossary
 from keyhole.show.chart import javascript, to_spec, to_svg
 from keyhole.show.site import save_figure
 from keyhole.verdicts import ClaimVerdict
@@ -38,33 +39,13 @@ LEADS = (  # claim, which of its figures, and what it shows: at the head of the 
         "sparse-heads",
         1,
         (
-            "Where one attention head looks, before training and after; which three positions matter it is not told. "
-            "Of the heads the one is drawn that looks most at these three."
+            "One attention head before and after training: the head that looks most at the three positions that matter. "
+            "The network is not told which these are."
         ),
     ),
     ("registered-growth-12800", 0, "The same question over a wider range of contexts, by a plan fixed beforehand."),
 )
-GLOSSARY = (  # what the page says without saying it again, in the order in which it comes
-    ("keyhole", "the library that made this page; what is called ours is its authors'"),
-    ("T, m, s", "the length of the context, the number of training samples, and how many tokens matter"),
-    ("m*", "the m at which half of the runs learn: 99 % of fresh inputs are answered rightly"),
-    ("AND, parity, junta", "functions of a few relevant bits among T; a junta is any such function"),
-    ("gap", "test error less training error"),
-    (
-        "γ",
-        "in weights that are built, the attention off the relevant positions; of a kernel, its temperature",
-    ),
-    ("P_∞, R, Φ(R)", "the path norm of a layer; how far the scores of one position spread; what that costs in a bound"),
-    ("Theorems T, S and L", "bounds of keyhole's own on the gap of a layer; L goes by decision lists"),
-    ("tabulated, cover, path", "three routes to a bound; Theorem T is the tabulated one"),
-    ("R8 to R11, recalled constants", "bounds beside ours, R8 and R11 with constants of other works as we recall them"),
-    ("veto", "a head that turns to whichever relevant token forbids the answer"),
-    ("word", "one whole input of symbols"),
-    ("sink", "a token that a head looks at whatever the text says, such as one that the tokenizer adds"),
-    ("public reproduction", "public code that repeats the first paper's experiment; its settings are its protocol"),
-    ("vacuous", "a bound so large that it says nothing"),
-    ("room for k", "a model that is allowed k values of its latent variable"),
-)
+PARTS = ("Words of the page of claims", "Words of the answers")  # of the glossary, at the end of the page
 RAISED = re.compile(r"\^(?:\{([^{}]*)\}|([−-]?(?:O?\([^()]*\)|\d+(?:\.\d+)?|\w+)))")
 LOWERED = re.compile(r"(?<![A-Za-z0-9_]{2})_(∞|[A-Za-z0-9]{1,2})(?![A-Za-z0-9_])")
 
@@ -133,10 +114,13 @@ def render(
     story: Sequence[Part],
     not_covered: Iterable[tuple[str, str]],
     longer: Mapping[str, Finding] = MappingProxyType({}),
+    *,
+    expected: int = 0,
 ) -> str:
     """Return the page as text: the findings in the order of the story.
 
-    Beside a finding stands that of a longer run which was made elsewhere, where there is one, and is marked.
+    Beside a finding stands that of a longer run which was made elsewhere, where there is one, and is marked; it answers
+    for a claim that was not measured here. A page with fewer findings than are expected says so.
     """
     from jinja2 import Environment, StrictUndefined
 
@@ -148,10 +132,15 @@ def render(
     specs = {n: to_spec(figure) for finding in findings for n, figure in named_figures(finding) if n in drawn}
     verdicts = Counter(finding.outcome.verdict for finding in findings)
     measured = [finding for finding in findings if finding.outcome.verdict not in UNMEASURED]
+    shown = {finding.claim.id: finding for finding in findings}
+    shown |= {name: other for name, other in longer.items() if shown[name].outcome.verdict in UNMEASURED}
     return template.render(
         version=__version__,
         commits=sorted({finding.versions["commit"] for finding in findings if "commit" in finding.versions}),
-        story=[(part, [_answer(sentence, cards) for sentence in part.sentences]) for part in story],
+        story=[(part, [(each, _answer(each, shown, cards)) for each in part.sentences]) for part in story],
+        verdicts={name: finding.outcome.verdict for name, finding in shown.items()},
+        shipped=sum(cards[name].finding is not finding for name, finding in shown.items()),
+        expected=expected,
         cards=cards,
         longer=longer,
         leads=[
@@ -163,7 +152,7 @@ def render(
         proved=sum(finding.proved for finding in measured),
         absent=verdicts[ABSENT],
         unfinished=verdicts[UNFINISHED],
-        glossary=GLOSSARY,
+        glossary=[(term.term, term.meaning) for part in PARTS for term in glossary() if term.part == part],
         findings=findings,
         not_covered=list(not_covered),
         javascript=javascript(),
@@ -232,13 +221,27 @@ def answer_word(verdicts: Sequence[str], *, limited: bool = False, partly: bool 
     return "yes, with a limit" if limited or "holds with a caveat" in verdicts else "yes"
 
 
-def _answer(sentence: Sentence, cards: Mapping[str, Card]) -> tuple[Sentence, str, str]:
-    """Return a sentence with what was found of it: a word, and how its claims came out."""
-    deciding, besides = ([cards[name].finding for name in names] for names in (sentence.claims, sentence.besides))
+@dataclass(frozen=True)
+class Reply:
+    """The answer to a sentence: a word, the first result that decides it, and how its claims came out."""
+
+    word: str
+    number: str
+    counts: str
+    shipped: bool  # some of it rests on findings that came with the library
+
+
+def _answer(sentence: Sentence, findings: Mapping[str, Finding], cards: Mapping[str, Card]) -> Reply:
+    """Return the answer to a sentence from the findings that are shown."""
+    deciding, besides = ([findings[name] for name in names] for names in (sentence.claims, sentence.besides))
     verdicts = [finding.outcome.verdict for finding in deciding] + [ABSENT] * sentence.absent
     word = answer_word(verdicts, limited=bool(sentence.limit), partly=sentence.partly)
     parts = {"Claims that decide it": deciding, "Our own questions beside it": besides}
-    return sentence, word, " ".join(f"{name}: {_verdicts(some)}." for name, some in parts.items() if some)
+    counts = " ".join(f"{name}: {_verdicts(some)}." for name, some in parts.items() if some)
+    results = [finding.outcome.measurement for finding in deciding if finding.outcome.verdict not in UNMEASURED]
+    number = re.split(r"(?<=[.!?])\s|\n", results[0], maxsplit=1)[0] if results else ""
+    shipped = any(cards[finding.claim.id].finding is not finding for finding in deciding)
+    return Reply(word, number, counts, shipped)
 
 
 def _verdicts(claims: Sequence[Finding]) -> str:

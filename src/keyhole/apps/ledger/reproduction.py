@@ -1,6 +1,7 @@
 """The claims asked from Python: list them, or measure them and write the page."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -8,15 +9,17 @@ from typing import ClassVar
 from keyhole.api.result import Result
 from keyhole.apps.ledger.finding import Claim, Finding, Scale
 from keyhole.apps.ledger.ledger import NOT_COVERED, choose, experiments
-from keyhole.apps.ledger.page import write_report
+from keyhole.apps.ledger.page import render, write_report
 from keyhole.apps.ledger.run import Warn, run_experiments
 from keyhole.apps.ledger.stored_finding import shipped_findings
 from keyhole.apps.ledger.story import story_of
 from keyhole.errors import OutputError
+from keyhole.files.atomic import write_file
 from keyhole.files.record import hidden
 from keyhole.progress import Watch, ignore
 from keyhole.show.answer import Show
 
+PAGE_EVERY = 60.0  # seconds between two pages of an unfinished ledger
 FEW = 5  # findings whose claims are said in full
 
 
@@ -103,8 +106,26 @@ def reproduce(
     folder = Path(folder)
     if folder.is_file():
         raise OutputError(f"{str(folder)!r} is a file, and the page needs a folder; name another.")
-    findings = run_experiments(only, scale=scale, seed=seed, folder=folder, workers=workers, watch=watch, warn=warn)
-    longer = {name: finding for name, finding in shipped_findings().items() if name in findings}
+    last = time.monotonic()
+
+    def show_page(findings: Mapping[str, Finding], expected: int) -> None:
+        """Write the page of what is finished, now and then."""
+        nonlocal last
+        if time.monotonic() - last >= PAGE_EVERY:
+            listed = tuple(findings.values())
+            page = render(listed, story_of(findings), NOT_COVERED, _longer(findings), expected=expected)
+            (folder / "findings.json").unlink(missing_ok=True)  # of a page that was whole
+            write_file(folder / "index.html", page.encode())
+            last = time.monotonic()
+
+    findings = run_experiments(
+        only, scale=scale, seed=seed, folder=folder, workers=workers, watch=watch, warn=warn, progress=show_page
+    )
     stored = tuple(findings.values())
-    page = write_report(stored, story_of(findings), NOT_COVERED, folder, longer)
+    page = write_report(stored, story_of(findings), NOT_COVERED, folder, _longer(findings))
     return Findings(stored, tuple(experiment.claim.id for experiment in choose(only)), page)
+
+
+def _longer(findings: Mapping[str, Finding]) -> dict[str, Finding]:
+    """Return the shipped findings of these claims."""
+    return {name: finding for name, finding in shipped_findings().items() if name in findings}

@@ -3,7 +3,7 @@
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cache
 from pathlib import Path
@@ -41,12 +41,14 @@ def run_experiments(
     workers: int | None = None,
     watch: Watch = ignore,
     warn: Warn = lambda _: None,
+    progress: Callable[[Mapping[str, Finding], int], None] = lambda _findings, _expected: None,
 ) -> dict[str, Finding]:
     """Every finding that the folder holds at this scale and seed, once it has those of the chosen claims, by claim.
 
     Claims come in the ledger's order. A finding that is in the folder is not measured again, unless its file was changed
     or cannot be read: then `warn` is called with a sentence that says so. A claim that is not measured here, for want of
-    a model, is not kept: it is looked at again each time. `workers` are processes, one per core where None is given.
+    a model, is not kept: it is looked at again each time. `progress` is given the findings so far, and how many there
+    will be. `workers` are processes, one per core where None is given.
     """
     chosen = [experiment.claim.id for experiment in choose(only)]
     findings: dict[str, Finding] = {}
@@ -74,6 +76,7 @@ def run_experiments(
             write_file(path_of(find(name), scale, seed, folder), finding_bytes(finding))
         words = f"claims ({name}: {finding.outcome.verdict})"
         watch(Progress(len(done), len(chosen), words, detail="measured", milestone=True))
+        progress(findings, len(findings) + len(chosen) - len(done))
     return {name: findings[name] for experiment in experiments() if (name := experiment.claim.id) in findings}
 
 

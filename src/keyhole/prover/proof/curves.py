@@ -10,15 +10,17 @@ from functools import lru_cache
 import numpy as np
 
 from keyhole.arrays import Float
-from keyhole.attention import GELU, Activation, Identity, ReLU, TanhGELU
+from keyhole.attention import GELU, Activation, Identity, ReLU, SiLU, TanhGELU
 from keyhole.errors import AssumptionError
 from keyhole.rigorous import GROW, UNDERFLOW_OF_RADIUS, UNIT, Ball
 
 LATTICE = 2.0**-8  # where GELU is known from ball arithmetic
 EDGE = 10.0  # beyond it GELU is 0 or x, up to 10 Φ(−10) < 2^−70
-# These hold for both GELUs: xΦ(x) has |σ⁗| ≤ 4φ(0) = 1.596, |σ″| = |2 − x²| φ(x) ≤ 2φ(0) = 0.7979 and the Lipschitz
+FAR = 40.0  # beyond it SiLU is, up to 40 e^−40 < 2^−52
+# These hold for both GELUs and for SiLU, whose own are smaller (`SiLU`): xΦ(x) has |σ⁗| ≤ 4φ(0) = 1.596,
+# |σ″| = |2 − x²| φ(x) ≤ 2φ(0) = 0.7979 and the Lipschitz
 # constant 1.1289…; for the approximation by tanh see `TanhGELU`.
-GELU_ERROR = 2.0**-39  # 1.604/24 · (LATTICE/2)⁴ = 0.98e-12, and the rounding of four terms below 11
+GELU_ERROR = 2.0**-39  # 1.604/24 · (LATTICE/2)⁴ = 0.98e-12, and the rounding of four terms below 41
 GELU_CURVATURE = 0.8
 GELU_SLOPE = 1.13
 POINTS = 97  # of a grid on a curved activation
@@ -76,7 +78,7 @@ def curves(
     activation: Activation, low: Float[np.ndarray, "parts units"], high: Float[np.ndarray, "parts units"]
 ) -> Curves:
     """The activation on its ranges."""
-    if isinstance(activation, GELU | TanhGELU):
+    if isinstance(activation, GELU | TanhGELU | SiLU):
         step = np.linspace(0.0, 1.0, POINTS)[:, None, None]
         grid = low + (high - low) * step
         grid[0], grid[-1] = low, high
@@ -94,7 +96,7 @@ def curve(activation: Activation, x: Ball) -> Ball:
         return x
     if isinstance(activation, ReLU):
         return Ball(np.asarray(np.maximum(x.mid, 0.0)), x.rad)
-    known = _gelu(x.mid, _lattice() if isinstance(activation, GELU) else _tanh_lattice())
+    known = _smooth(x.mid, *_tabulated(activation))
     return Ball(known.mid, np.asarray((known.rad + GELU_SLOPE * x.rad) * GROW))
 
 
@@ -113,9 +115,9 @@ def slopes(
     if isinstance(activation, ReLU):
         bent = (low < 0) & (high > 0)
         return np.where(bent, 0.5, (low >= 0) * 1.0), np.where(bent, 0.5, 0.0)
-    first = (_lattice() if isinstance(activation, GELU) else _tanh_lattice())[1]
-    place = np.clip(np.nan_to_num((low + high) / 2), -EDGE, EDGE)
-    middle = first[np.rint(place / LATTICE).astype(np.int64) + round(EDGE / LATTICE)]
+    lattice, edge = _tabulated(activation)
+    place = np.clip(np.nan_to_num((low + high) / 2), -edge, edge)
+    middle = lattice[1][np.rint(place / LATTICE).astype(np.int64) + round(edge / LATTICE)]
     radius = GELU_CURVATURE / 2 * (high - low + LATTICE) * GROW
     anywhere = ~(radius < GELU_SLOPE - 0.5)
     return np.where(anywhere, 0.5, middle), np.where(anywhere, GELU_SLOPE - 0.5, radius)
@@ -123,27 +125,34 @@ def slopes(
 
 def require_known(activation: object) -> None:
     """Refuse an activation that has no lines here."""
-    if not isinstance(activation, Identity | ReLU | GELU | TanhGELU):
+    if not isinstance(activation, Identity | ReLU | GELU | TanhGELU | SiLU):
         name = getattr(activation, "name", type(activation).__name__)
         raise AssumptionError(
-            f"the activation {name} was to be bounded between lines; that is known here for identity, relu, gelu and "
-            "gelu_tanh"
+            f"the activation {name} was to be bounded between lines; that is known here for identity, relu, gelu, "
+            "gelu_tanh and silu"
         )
 
 
-def _gelu(x: np.ndarray, lattice: tuple[np.ndarray, ...]) -> Ball:
-    """A GELU by Taylor's formula of third order about the nearest lattice point.
+def _tabulated(activation: Activation) -> tuple[tuple[np.ndarray, ...], float]:
+    """The lattice of a smooth activation, and where it ends."""
+    if isinstance(activation, SiLU):
+        return _silu_lattice(), FAR
+    return (_lattice() if isinstance(activation, GELU) else _tanh_lattice()), EDGE
+
+
+def _smooth(x: np.ndarray, lattice: tuple[np.ndarray, ...], edge: float) -> Ball:
+    """A smooth activation by Taylor's formula of third order about the nearest lattice point.
 
     Statement  The error is below |σ⁗| (h/2)⁴/24, h the lattice's step, with |σ⁗| ≤ 1.604.
     Proof      For xΦ(x), σ⁗ = (−x⁴ + 7x² − 4) φ is largest in absolute value at 0, where it is 4φ(0) = 1.596; for the
-               approximation by tanh see `TanhGELU`.
+               approximation by tanh see `TanhGELU`, and `SiLU`.
     """
-    inside = np.clip(np.where(np.isnan(x), 0.0, x), -EDGE, EDGE)  # NaN has no place in the lattice, and stays NaN below
+    inside = np.clip(np.where(np.isnan(x), 0.0, x), -edge, edge)  # NaN has no place in the lattice, and stays NaN below
     index = np.rint(inside / LATTICE).astype(np.int64)
     step = inside - index * LATTICE
-    value, first, second, third = (part[index + round(EDGE / LATTICE)] for part in lattice)
+    value, first, second, third = (part[index + round(edge / LATTICE)] for part in lattice)
     near = value + step * (first + step * (second + step * third))
-    mid = np.where(np.abs(x) < EDGE, near, np.maximum(x, 0.0))
+    mid = np.where(np.abs(x) < edge, near, np.maximum(x, 0.0))
     return Ball(np.asarray(mid), np.full(np.shape(mid), GELU_ERROR))
 
 
@@ -164,18 +173,29 @@ def _lattice() -> tuple[np.ndarray, ...]:
 
 @lru_cache(maxsize=1)
 def _tanh_lattice() -> tuple[np.ndarray, ...]:
-    """The same for x(1 + tanh u)/2 = x/(1 + exp(−2u)), from power series of balls."""
+    """The same for x(1 + tanh u)/2 = x/(1 + exp(−2u)), u = √(2/π)(x + 0.044715x³)."""
+    return _lattice_of_sigmoid(EDGE, tanh=True)
+
+
+@lru_cache(maxsize=1)
+def _silu_lattice() -> tuple[np.ndarray, ...]:
+    """The same for x/(1 + exp(−x))."""
+    return _lattice_of_sigmoid(FAR, tanh=False)
+
+
+def _lattice_of_sigmoid(edge: float, *, tanh: bool) -> tuple[np.ndarray, ...]:
+    """x/(1 + exp(−v)) and its first coefficients at the lattice points, from power series of balls."""
     from flint import arb, arb_series, ctx  # noqa: PLC0415  (imported to prove)
 
-    count = round(EDGE / LATTICE)
+    count = round(edge / LATTICE)
     precision, terms = ctx.prec, ctx.cap
     ctx.prec, ctx.cap = 80, 4
     try:
-        scale, cubic = (2 / arb.pi()).sqrt(), arb("0.044715")
+        scale, cubic = (2 * (2 / arb.pi()).sqrt(), arb("0.044715")) if tanh else (arb(1), arb(0))
         rows = []
         for place in (np.arange(-count, count + 1) * LATTICE).tolist():
             t = arb_series([place, 1])
-            coefficients = (t / ((-2 * scale * (t + cubic * t * t * t)).exp() + 1)).coeffs()
+            coefficients = (t / ((-scale * (t + cubic * t * t * t)).exp() + 1)).coeffs()
             rows.append([float(part.mid()) for part in coefficients] + [0.0] * (4 - len(coefficients)))
     finally:
         ctx.prec, ctx.cap = precision, terms

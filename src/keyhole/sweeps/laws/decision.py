@@ -30,6 +30,7 @@ ODDS = 6.0  # the least odds of a law that is named, against every other law
 PRICE = 6.0  # of one coefficient, in deviance: a rise is believed from about three standard errors on
 MISFIT = 0.01  # a law whose deviance is as large with a smaller probability does not fit
 BENT_ODDS = 2.5  # the least odds of the likelihoods, without a price, against a bend of another law
+HALFWAY_ODDS = 9.0  # the least odds of the likelihoods against a curve halfway between two laws
 WIDE = 300.0  # longest over shortest context, from which on a law that grows may be named
 FLAT = 1.5  # the constant is named only if a rise by this factor over the contexts is excluded at the same odds
 RULE = {  # as plans record it
@@ -85,7 +86,7 @@ def decide(points: Points, laws: Sequence[GrowthLaw] = LAWS, *, smooth: bool = T
     2. it fits: a deviance as large has at least probability `MISFIT`, by the chi-square law;
     3. it stands up to every rival: one that contains it, such as a bend of its own, is less than `ODDS` times as
        likely; a bend of another law, an offset or a saturating logarithm at least `BENT_ODDS` times less likely; and a
-       curve halfway to another law at least `ODDS` times less likely;
+       curve halfway to another law at least `HALFWAY_ODDS` times less likely;
     4. if it grows, the longest context is at least `WIDE` times the shortest; if it is the constant, a rise by a
        factor of `FLAT` over the contexts, or a fall, has odds of at least `ODDS` against it, whatever the law of it.
 
@@ -182,7 +183,7 @@ def _largest_gain(law: GrowthLaw, rival: BentLaw | Rival) -> float:
         return PRICE + 2 * log(ODDS)
     if law == rival.law if isinstance(rival, BentLaw) else law.name in rival.contains:
         return 2 * log(ODDS)
-    return -2 * log(BENT_ODDS if isinstance(rival, BentLaw) or rival.scaled else ODDS)
+    return -2 * log(BENT_ODDS if isinstance(rival, BentLaw) or rival.scaled else HALFWAY_ODDS)
 
 
 def _is_flat(points: Points, laws: Sequence[GrowthLaw]) -> Bool[np.ndarray, "draws"]:

@@ -88,6 +88,9 @@ def test_a_sweep_that_is_finished_is_judged_by_its_verdict(tmp_path):
     answer = result.answers[SWEEP]
     assert answer.verdict.warnings
     assert conclude(result).caveats[1:] == answer.verdict.warnings
+    misfit = replace(answer, verdict=replace(answer.verdict, status="misfit"))
+    assert conclude(replace(result, answers={SWEEP: misfit})).verdict == "fails here"
+    assert "Of 75% of runs it is" in conclude(result).measurement
     for name, verdict in (("log", "holds"), ("linear", "fails here")):
         laws = sorted(answer.verdict.laws, key=lambda law: law.name != name)
         named = replace(answer, verdict=replace(answer.verdict, laws=tuple(laws), status="named"))

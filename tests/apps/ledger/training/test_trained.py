@@ -167,6 +167,16 @@ def test_the_course_of_parity_is_judged_apart(readings, sudden, foretold):
     assert parity.conclude_share("foretold", few[5:]).verdict == "undecided at this scale"  # no success says nothing
 
 
+@pytest.mark.parametrize(
+    ("control", "verdict"), [(SLOW, "holds"), (SUDDEN, "fails here"), ([], "undecided at this scale")]
+)
+def test_what_is_sudden_of_every_task_says_nothing_of_parity(control, verdict):
+    """The control must rise slowly in most of its successes; without any, nothing is decided."""
+    outcome = parity.conclude_share("sudden", [(15, result(readings=SUDDEN)) for _ in range(20)])
+    runs = [(15, result(success=bool(control), readings=control or SLOW)) for _ in range(20)]
+    assert parity.beside_control(outcome, runs).verdict == verdict
+
+
 @pytest.mark.parametrize("wins", range(1, 12))
 def test_ends_of_intervals_are_rounded_outwards(wins):
     """The printed Clopper–Pearson interval holds the computed one."""
@@ -220,20 +230,6 @@ def fixed_sets(algebra, few, many, fitted=6):
 
 
 @pytest.mark.parametrize(
-    ("few", "fitted", "verdict"),
-    [
-        (0, 6, "holds"),
-        (0, 5, "undecided at this scale"),
-        (0, 0, "fails here"),  # it does not even fit
-        (6, 6, "fails here"),  # it generalises
-    ],
-)
-def test_what_does_not_fit_or_generalises_is_not_memorised(few, fitted, verdict):
-    """At forty samples most networks must fit their set and not generalise, by the whole interval."""
-    assert parity.conclude_memorised(fixed_sets(60, few, 6, fitted)).verdict == verdict
-
-
-@pytest.mark.parametrize(
     ("algebra", "few", "many", "verdict"),
     [
         (60, 0, 6, "holds"),
@@ -250,15 +246,7 @@ def test_parity_from_a_fixed_set(algebra, few, many, verdict):
     outcome = parity.conclude_success(fixed_sets(algebra, few, many))
     assert outcome.verdict == verdict
     assert outcome.numbers["longest delay"] == 800
-
-
-def test_what_is_memorised_is_drawn_at_its_size():
-    """The figure of the claim about 40 samples has runs of 40 samples, and not those of another size."""
-    sets = fixed_sets(60, 0, 6)
-    figure = parity.conclude_memorised(sets).figures[0]
-    assert figure.title.endswith(f"m = {min(parity.SIZES)}")
-    steps = {reading["step"] for result in sets["network"][min(parity.SIZES)] for reading in result.readings}
-    assert {row["step"] for row in figure.rows} <= steps
+    assert outcome.numbers["fitted and not generalising"] == 6 - few
 
 
 @pytest.mark.parametrize(
@@ -275,7 +263,7 @@ def test_sparse_heads(won, lost, verdict):
     """Most generalising runs must look at the relevant positions, by the whole interval of their share."""
     runs = [result(success=False, numbers={"mass_best": mass}) for mass in lost]
     runs += [result(numbers={"mass_best": mass}) for mass in won]
-    assert sparse_heads.conclude([(300, run) for run in runs]).verdict == verdict
+    assert sparse_heads.conclude(runs).verdict == verdict
 
 
 GOOD = RunCertificate(

@@ -60,7 +60,7 @@ VISION = Claim(
 )
 REINFORCEMENT = Claim(
     id="reinforcement-heads",
-    title="Encoders trained by reinforcement learning are near uniform in the first layer and sparse later",
+    title="Are encoders trained by reinforcement learning near uniform in the first layer, and sparse later?",
     statement="Encoders of travelling-salesman tours, trained by rewards alone, look at all nodes nearly alike in their first layer, and at few in the later ones.",
     formula=FORMULA,
     kind="measurement",

@@ -25,7 +25,7 @@ CLAIM = Claim(
         "through the table of positions and in no other way."
     ),
     formula=r"f(PX)=P\,f(X)",
-    kind="measurement",
+    kind="identity",
     source="claim (a) of Zhang et al. (2022, abstract) starts from exchangeable positioned tokens; that the architecture is equivariant is textbook",
     prediction=(
         "Moved with their positions, rows of MiniLM-L6, of the MNIST transformer and of both travelling-salesman encoders change by at most 1e-9 of the largest entry. "

@@ -23,14 +23,14 @@ from keyhole.papers import ZHANG_2022
 
 CLAIM = Claim(
     id="condition-number",
-    title="Our version of the condition number decides what masked pretraining is worth downstream",
+    title="Downstream excess rises with our version of the condition number, as the pretext is made noisier",
     statement=(
         "If pretraining predicts a target of mean Aπ(X) with squared error ε², a linear head solves the downstream task Tπ(X) up to κ_T² ε², κ_T = ‖TU(AU)⁺‖ with U the vectors of sum 0. "
         "Where A does not tell latent values apart, as squared error does not for two laws of equal mean, κ_T is infinite and nothing is learned, while log loss learns everything."
     ),
     formula=r"\mathbb E\|W\hat g+b-T\pi\|^2\le\kappa_T^2\,\mathbb E\|\hat g-A\pi\|^2",
     kind="measurement",
-    source="keyhole's definition and proof; that a condition number is pivotal for downstream tasks is claim (c) of Zhang et al. (2022, abstract), whose definition is not known to us",
+    source="keyhole's definition and proof, κ and the noise of the pretext being one knob here; that a condition number is pivotal for downstream tasks is claim (c) of Zhang et al. (2022, abstract), whose definition is not known to us",
     prediction=(
         "With an error of known size put on the exact prediction, the slope of the excess in κ_T is 2 ± 0.05. With real pretraining at one Bayes risk, the excess rises with κ_T at each step, for the theorem's head and for one fitted to labels, "
         "and never passes κ_T²ε². Equal means: squared error leaves the whole variance of the posterior, log loss less than 5 % of it."

@@ -24,7 +24,7 @@ SUPERVISED = Claim(
         "Least squares with a weight for each place has v_T Td/(n − Td − 1), which grows. Both classes hold the Bayes predictor."
     ),
     formula=r"\mathbb E[R(\hat f)-R^*]=v_T\,\frac{P}{n-P-1},\qquad P=d\ \text{(tied)},\ Td\ \text{(untied)}",
-    kind="measurement",
+    kind="identity",
     source="claim (c) of Zhang et al. (2022, abstract) is a generalization error independent of the input size; this instance and its closed form are keyhole's",
     prediction=(
         "At d = 4, n = 300 and T = 2, 4, …, 64: both closed forms in the 99.9 % intervals of the measured means; the slope of the tied excess in log T is at most 0 and that of the untied one above 0, "

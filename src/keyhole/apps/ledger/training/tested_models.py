@@ -25,7 +25,7 @@ from keyhole.figure import Axis, Figure
 
 CLAIM = Claim(
     id="tested-models",
-    title="Small trained models that pass 100,000 random tests are often wrong on some word",
+    title="Are small trained models that pass 100,000 random tests wrong on some word?",
     statement=(
         "Among one-layer models trained on majority and on a threshold of three, of those that answer 100,000 random words of the longest "
         "length of training without an error, most are wrong on some word of that length."
