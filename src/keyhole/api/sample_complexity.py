@@ -29,7 +29,7 @@ NOTES = (
 )
 LAW_NOTES = (
     "support: weight of the law among those listed, by likelihood and a price for each coefficient; no probability",
-    "fit p: probability of points at least as far off, if the law is true",
+    "fit: how probable points as far off are if the law is true and the intervals are its noise; they are often wider",
     "ranks first: how often the law has the most support when the points are drawn again within their errors",
     "forecast: by how much the law, fitted to the shorter contexts, misses m* at the longest",
 )
@@ -306,7 +306,7 @@ def _say_more(answer: SampleComplexity, show: Show) -> None:
             forecast = None if law.foretold is None else f"{percent(law.foretold, 0)} off"
             fitted = ", ".join(f"{name} = {each.value:.3g}" for name, each in law.coefficients.items())
             laws.append((law.formula, f"{law.weight:.2f}", fit, percent(law.share, 0), forecast, fitted))
-        heads = ("law", "support", "fit p", "ranks first", "forecast", "coefficients")
+        heads = ("law", "support", "fit", "ranks first", "forecast", "coefficients")
         show.table({head: "<" if head in ("law", "coefficients") else ">" for head in heads}, laws)
         for note in (*LAW_NOTES, *answer.remarks):
             show.line(note)

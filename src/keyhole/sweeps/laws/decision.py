@@ -205,7 +205,7 @@ class FittedLaw:
     deviance: float  # −2 ln of its likelihood
     score: float  # the deviance and a price for each coefficient; half a difference of scores is ln of the odds
     weight: float  # its part of the sum of e^(−score/2): support beside the laws compared, not a probability
-    fit_p: float  # the probability of a deviance as large, were the law true
+    fit_p: float  # of a deviance as large, were the law true and the intervals its noise; wide ones make it too large
     share: float  # of redraws of the points, each moved by its error again, in which this law leads: not a probability
     foretold: float | None  # root mean square of ln(threshold/prediction) at the longest contexts, held out
     law: GrowthLaw = hidden()

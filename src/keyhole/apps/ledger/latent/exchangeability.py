@@ -139,6 +139,7 @@ TESTS = Claim(
         "of signs among standard normals (200 sequences of 12)."
     ),
     could_fail="One null rejected more than 73 times in 1,000, or a power below 0.95.",
+    revision=2,
 )
 
 LEVEL, RUNS = 0.05, 1000

@@ -174,7 +174,7 @@ def _other_shares(judged: SampleComplexity) -> str:
         listed = ", ".join("not reached" if size.m is None else f"{size.m:.0f}" for size in sizes)
         sentences.append(
             f"Of {share:.0%} of runs it is {listed}; a deviance from {found.formula} as large as theirs has probability "
-            f"{found.fit_p:.2g} if that is true."
+            f"{found.fit_p:.2g} if that is true and the intervals are the noise."
         )
     return " ".join(sentences)
 
