@@ -19,10 +19,11 @@ from keyhole.compiler.circuits import (
     write_steps,
 )
 from keyhole.compiler.circuits import plan as plan_module
+from keyhole.compiler.circuits.formats import keeps_bits
 from keyhole.compiler.circuits.norms import path_norms
 from keyhole.compiler.circuits.plan import BEND, focus_score, silence
 from keyhole.compiler.circuits.proof import leaks
-from keyhole.compiler.precision.rounding import FORMATS
+from keyhole.compiler.precision.rounding import FLOAT64, FORMATS
 from keyhole.errors import CompileError
 
 from helpers.circuits import random_circuit, small_circuits, words
@@ -201,6 +202,20 @@ def test_formats_that_are_proved_keep_every_bit(seed, gates, mode, more, data):
     for name in set(proved) & set(formats):
         shown = np.array(simulated(plan, bits, FORMATS[name][0], formats[name]), dtype=np.float64)
         assert np.abs(shown - (2.0 * circuit(bits) - 1)).max() <= 1 / (32 * plan.heads)
+
+
+@pytest.mark.parametrize(("mode", "most"), [("steps", 1 / 8), ("layers", (1 / 4 - 1 / 64) / (65 / 64) / 2)])
+def test_the_leak_that_formats_allow(mode, most):
+    """Two heads at (1 + η)2λ + η each stay below 1/2; η = 1/64 in layers and 0 in steps."""
+    plan = compiled("x0 ^ x1", 3, mode, fan_in=2)
+    assert keeps_bits(plan, np.full((1, 2), most - 1e-6), FLOAT64, FLOAT64)
+    assert not keeps_bits(plan, np.full((1, 2), most + 1e-6), FLOAT64, FLOAT64)
+
+
+def test_layers_take_more_digits_than_steps():
+    """Sums of 5 terms up to 15.5, 8 of them, are bounded by 0.3 in float16: enough for a symbol, not for η = 1/64."""
+    assert "float16" in proved_formats(compiled("x0 ^ x1", 3, "steps", fan_in=2))
+    assert "float16" not in proved_formats(compiled("x0 ^ x1", 3, "layers", fan_in=2))
 
 
 def test_few_digits_are_not_proved_at_length():
