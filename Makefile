@@ -14,7 +14,7 @@ OF_VERSIONS := tests/training/learners/test_baselines.py tests/training/learners
 PLAN ?= data/registered-12800
 REGISTERED = $(PLAN)/plan.toml --data $(PLAN)
 
-.PHONY: help install proofs registered registered-analysis reproduce check format test test-fast test-types test-long test-thorough test-lowest test-newest test-extras bench tune simulate clean
+.PHONY: help install proofs registered registered-analysis reproduce check format test test-fast test-types test-long test-thorough test-lowest test-newest test-extras docs bench tune simulate clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -77,6 +77,16 @@ test-lowest test-newest: test-%: .venv-%/.installed  ## some tests with the lowe
 test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is one
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --extras
 	$(QUIET) PYTHONPATH=$(VENV)/lens-4 $(BIN)/python -m pytest --extras -m "not slow" tests/compiler/export/test_lens.py tests/compiler/circuits/test_exports.py tests/checkpoints/test_exports.py
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,docs]'
+	@touch $@
+
+docs: $(VENV)/.docs  ## the site, in build/docs/html: a warning or a dead link fails
+	rm -rf build/docs
+	$(QUIET) $(BIN)/python docs/pages.py build/docs/pages
+	$(QUIET) $(BIN)/python -m sphinx -W --keep-going -q -c docs -d build/docs/doctrees build/docs/pages build/docs/html
+	@echo 'the site is built: open build/docs/html/index.html'
 
 bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
 	@for part in $(filter-out bench/again.py bench/size.py bench/tune.py bench/bounded.py bench/depth.py bench/protocol.py bench/registered.py $(SIMULATIONS),$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done

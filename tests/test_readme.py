@@ -15,8 +15,12 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf8")
 BLOCKS = [block for block in re.findall(r"```\n(.*?)```", README, re.DOTALL) if block.startswith("$ ")]
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-MANUAL = README + (ROOT / "docs" / "howto.md").read_text("utf8")
-TYPED = [*re.findall(r"^\$ keyhole (.*)$", MANUAL, re.MULTILINE), *re.findall(r"`keyhole ([^`]+)`", MANUAL)]
+MANUAL = README + "".join(path.read_text("utf8") for path in sorted((ROOT / "docs" / "howto").glob("*.md")))
+LESSONS = "".join(path.read_text("utf8") for path in sorted((ROOT / "docs" / "lessons").glob("*.md")))
+TYPED = [
+    *re.findall(r"^[$!] ?keyhole (.*)$", MANUAL + LESSONS, re.MULTILINE),
+    *re.findall(r"`keyhole ([^`]+)`", MANUAL),
+]
 FACT = re.compile(r"\d[\d.,e^-]*\d|\d|[A-Z]{5,}|as claimed|vacuous")  # a number or a verdict
 
 
