@@ -108,16 +108,17 @@ def prove_columns(model: StepModel, claim: Columns, watch: Watch = ignore) -> Co
 def _proved(prover: Prover, search: "_Search") -> StepVerdict:
     """Prove a step for the largest share of the least margin met that can be proved; attack what stays open."""
     number = prover.step.number
-    target = 0.0
-    for share in (SHARE, *FURTHER) if search.least > 0 else (0.0,):
-        target = search.least * share
+    refuted = search.least <= 0
+    for share in (0.0,) if refuted else (SHARE, *FURTHER):
+        target = max(search.least, 0.0) * share
         outcome = prover.prove(target)
         if not outcome.open:
             break
         for classes in outcome.open:
             search.look(number, prover.attack(classes.take(_spread(len(classes.state)))))
         if search.least <= 0:
-            target, outcome = 0.0, prover.prove(0.0)
+            if not refuted:
+                target, outcome = 0.0, prover.prove(0.0)
             break
         if search.least * SHARE < target and not (outcome := prover.prove(search.least * SHARE)).open:
             target = search.least * SHARE
