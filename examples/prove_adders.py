@@ -13,11 +13,9 @@ from keyhole import StepProof, prove_steps
 from keyhole.decimals import at_least, brief
 
 HERE = Path(__file__).parent
-HEAD = (
-    "| model | verdict | margin proved | least margin met | share | classes | seconds | in float32 |\n"
-    + "|"
-    + "---|" * 8
-)
+HEAD = """\
+| model | verdict | margin proved | least margin met | share | classes | seconds | in float32 |
+|---|---|---|---|---|---|---|---|"""
 
 
 def row(path: Path, architecture: Path, claim: str) -> tuple[str, StepProof]:
