@@ -61,6 +61,7 @@ def test_refusals():
         (("x1 & x2", "--layers", "--steps"), "--steps does not go with --layers"),
         (("x1 & x2", "--steps", "--leak", "0.1"), "--leak does not go with --steps"),
         (("x1 & x2", "--fan-in", "2"), "--fan-in is for circuits"),
+        (("a = x1 & x2; a ^ x3",), "add --layers or --steps"),
         (("a = b; b = a; a", "--layers"), "has no cycle"),
         (("x1 & x20", "--layers"), "Use a context of at least 21"),
         (("x1 & x2", "--layers", "--fan-in", "1"), "a gate joins 2 to 12 wires"),

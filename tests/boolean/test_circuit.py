@@ -118,6 +118,19 @@ def test_what_is_not_a_circuit_is_refused(text, fan_in, sentence):
         read_circuit(text, fan_in)
 
 
+@given(
+    st.lists(st.sampled_from([*"abx()&^|~;=,\n 01", "x1", "x2", "maj(", "a = ", "chain:", "parity:", "9"]), max_size=14)
+)
+def test_any_text_is_a_circuit_or_refused(parts):
+    """No text ends in anything but a circuit of gates of at most two wires, or a FormulaError."""
+    try:
+        circuit = read_circuit("".join(parts), 2)
+    except FormulaError:
+        return
+    assert circuit.fan_in <= 2
+    assert read_circuit(str(circuit), 2) == circuit
+
+
 def test_gates_read_gates_before_them():
     """A circuit that was built by hand is refused if it has a cycle, no gates, or too short a context."""
     loop = literal(FIRST_GATE) & literal(0)

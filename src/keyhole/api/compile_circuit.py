@@ -77,9 +77,11 @@ class CompiledCircuit(Result):
         columns = {"layer": "<", "gates": ">", "heads": ">", "units": ">", "‖M‖_F": ">", "P_∞ of a slot": ">"}
         show.table(columns, [*map(_row, shown), *self._flat_row()])
         if len(shown) < len(self.layers):
-            show.line(f"and {len(self.layers) - len(shown)} more layers; -v lists them")
+            show.line(f"and {counted(len(self.layers) - len(shown), 'more layer')}; -v lists all")
         if show.verbose:
-            show.facts([("circuit", shorten(self.circuit, 2000)), ("sensitivity", str(self.sensitivity))])
+            show.facts([("circuit", shorten(self.circuit, 2000))])
+            if self.sensitivity is not None:
+                show.facts([("sensitivity", f"{self.sensitivity} bits flip the output of one input at most")])
 
     def _flat_row(self) -> Iterator[tuple[str, ...]]:
         if self.flat is not None:

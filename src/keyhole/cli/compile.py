@@ -99,6 +99,8 @@ def compile_command(
         return compile_circuit(
             formula, context, "layers" if layers else "steps", fan_in=3 if fan_in is None else fan_in, seed=seed
         )
+    if "=" in formula:
+        raise ArgumentError("Named gates make a circuit, which has layers or steps; add --layers or --steps.")
     if fan_in is not None:
         raise ArgumentError("--fan-in is for circuits; add --layers or --steps.")
     Compiled.require_ending(out)
