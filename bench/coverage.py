@@ -2,7 +2,8 @@
 
 Learners succeed by known curves: logistic in ln m, of widths from .05 to .7; of a width that grows fourfold over the
 contexts of a sweep, or is another at the last of them; with a plateau, alike at all contexts or falling; and of another
-form (Weibull). Sweeps of one, two and six contexts, or as many as are asked for, have the default settings, and end
+form (Weibull). Apart from these stands a curve with a shelf at one half, which is covered about half as often as the
+intervals say. Sweeps of one, two and six contexts, or as many as are asked for, have the default settings, and end
 when their intervals are within ±20 % or their budget is spent. Printed for each curve: the mean number of runs at a
 context, how many intervals cover, and how many of the third with the fewest runs; then the noise of the estimates and
 the size their intervals state.
@@ -50,6 +51,12 @@ CURVES: dict[str, Callable[[float, int, int], Curve]] = {  # of m*, the context'
     "plateau 1 to .75": lambda middle, place, count: logistic(middle, 0.25, 1 - 0.25 * place / max(1, count - 1)),
     "Weibull 3": lambda middle, _, __: weibull(middle, 3),
 }
+
+
+def shelf(middle: float) -> Curve:
+    """Half of the runs succeed from half of `middle` on, the others from twice it, and between them nothing changes."""
+    early, late = logistic(middle / 2, 0.15), logistic(2 * middle, 0.15)
+    return lambda m: (early(m) + late(m)) / 2
 
 
 def play(curves: list[Curve], rng: np.random.Generator, design: Design) -> list[Threshold]:
@@ -121,7 +128,10 @@ def main() -> None:
         print(f"\nsweeps of {contexts} context{'s' * (contexts > 1)}")
         print(f"{'curve':22s}  runs  coverage              the third that ends first  noise  stated", flush=True)
         everything = []
-        for number, (name, make) in enumerate(CURVES.items()):
+        shelved: dict[str, Callable[[float, int, int], Curve]] = {
+            "a shelf at one half": lambda middle, *_: shelf(middle)
+        }
+        for number, (name, make) in enumerate((CURVES | shelved).items()):
             rng = np.random.default_rng([asked.seed, number])
             found: list[tuple[float, Threshold]] = []
             while len(found) < asked.thresholds:
@@ -130,7 +140,8 @@ def main() -> None:
                 found += zip(middles, play(curves, rng, Design()), strict=True)
             everything.append(seen(found))
             print(line(name, everything[-1]), flush=True)
-        print(line("all", Seen(*map(np.concatenate, zip(*everything, strict=True)))), flush=True)
+        everything.pop()  # the shelf
+        print(line("all but the shelf", Seen(*map(np.concatenate, zip(*everything, strict=True)))), flush=True)
 
 
 if __name__ == "__main__":

@@ -206,6 +206,7 @@ def test_coverage_is_stated_where_it_was_measured():
     """Numbers are those of the next smaller sweep that was simulated; other settings are said not to be measured."""
     assert "641 of 660" in Design().coverage(1) == Design(widths="apart").coverage(2)
     assert "620 of 660" in Design(start=7).coverage(5)
+    assert "only 63 of 120" in Design().coverage(6)  # with a shelf at one half
     assert "619 of 660" in Design().coverage(9)
     for other in ({"quantile": 0.9}, {"precision": 0.1}, {"confidence": 0.95}, {"budget": 90}, {"batch": 16}):
         assert "not measured" in Design(**other).coverage(6)

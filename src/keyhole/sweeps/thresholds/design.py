@@ -49,6 +49,7 @@ COVERAGE = {  # contexts → intervals that cover, of how many; of the third tha
     2: (620, 660, 202, 220, 91),
     6: (619, 660, 208, 220, 90),
 }
+SHELF = 63, 120  # the same for curves with a shelf at one half, over sweeps of one and of six contexts
 
 
 class Rounds:
@@ -163,7 +164,8 @@ class Design(Rounds):
             f"intervals are made wider, since rounds stop when they look narrow: in simulated sweeps of {measured} "
             f"contexts with the default settings {covering} of {intervals} ({100 * covering // intervals} %, by the "
             f"kind of curve {least} % or more) cover m*, and {early} of {first} of the third that stops "
-            f"first{unmeasured} (bench/coverage.py)"
+            f"first{unmeasured} (bench/coverage.py). Where success rises to one half, stays there and rises again, "
+            f"only {SHELF[0]} of {SHELF[1]} do"
         )
 
     @property
