@@ -21,7 +21,7 @@ from keyhole.apps.live.limits import CONTEXT, SPARSITY
 from keyhole.apps.live.query import Query
 from keyhole.apps.live.screens.base import Serving
 from keyhole.apps.live.screens.latent import follow
-from keyhole.apps.live.screens.model import prove
+from keyhole.apps.live.screens.model import example_model, prove
 from keyhole.apps.live.screens.sweeps import start as start_sweep
 from keyhole.apps.live.screens.sweeps import stored_sweeps
 from keyhole.apps.live.screens.training import start as start_training
@@ -143,6 +143,28 @@ def test_the_lab_and_the_terminal_give_the_same_m(schedule, tmp_path):
     answer = learn("and:3", [10, 20, 40, 80], "elimination", schedule=schedule, execution=here)
     (swept,) = stored_sweeps(tmp_path)
     assert (swept["thresholds"], swept["law"], swept["runs"]) == (answer.thresholds, answer.verdict, answer.runs)
+
+
+@pytest.mark.slow
+def test_no_screen_is_empty_at_first(tmp_path):
+    """Without runs the sweeps are an example, which is said; without a model a compiled one is read, bits and all."""
+    first = Serving(tmp_path, (example_model(tmp_path),))
+    with TestClient(make_app(first, Doorkeeper("session", 8437)), base_url=OWN) as client:
+        client.cookies.set("keyhole_session_8437", "session", domain="127.0.0.1")
+        swept, model, seen = (
+            client.get(f"/ask/{path}", params=words).json()
+            for path, words in (
+                ("sweeps/sweeps", {}),
+                ("model/norms", {}),
+                ("model/attention", {"text": "0 1 0 1 1 0 1 0", "layer": 1, "head": 1}),
+            )
+        )
+    assert swept["figure"]["subtitle"].startswith("There are no runs yet")
+    assert [row["context"] for row in swept["sweeps"][0]["thresholds"]] == [25, 50, 100]
+    assert (swept["runs"], list(tmp_path.glob("runs.*"))) == (0, [])
+    assert model["heads"]
+    assert seen["map"]["rows"] == [*(f"x{place}" for place in range(8)), "[CLS]"]
+    assert len(seen["map"]["weights"]) == 9
 
 
 def test_models_are_named_by_numbers(ask):

@@ -14,7 +14,9 @@ def serve_command(
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="A checkpoint to read: a folder, a file, or minilm. May be given often.", metavar="DIR"),
+        typer.Option(
+            help="A checkpoint to read: a folder, a file, or minilm; a small compiled head if not given.", metavar="DIR"
+        ),
     ] = None,
     store: Path | None = None,
 ) -> None:
@@ -35,6 +37,9 @@ def serve_command(
     """
     from keyhole.apps.live.run import serve
     from keyhole.apps.live.screens.base import Serving
+    from keyhole.apps.live.screens.model import example_model
     from keyhole.files.atomic import home
 
-    serve(Serving(home(store), tuple(model or ())), port, lambda line: typer.echo(line, err=True), browser=browser)
+    folder = home(store)
+    models = tuple(model or ()) or (example_model(folder),)
+    serve(Serving(folder, models), port, lambda line: typer.echo(line, err=True), browser=browser)

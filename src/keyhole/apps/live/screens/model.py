@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.api.compile import compile as compile_function
 from keyhole.apps.heads.checkpoint_norms import checkpoint_norms
 from keyhole.apps.heads.head_data import Images, Rows, Text, reads_images
 from keyhole.apps.heads.heads import heads
@@ -16,6 +17,7 @@ from keyhole.apps.live.query import Query
 from keyhole.apps.live.screens.base import Answer, Command, Screen, Serving
 from keyhole.checkpoints import Vocabulary, read_vocabulary
 from keyhole.errors import ArgumentError
+from keyhole.files.model import is_ours, read_model
 
 MOST_LAYERS = 200
 MOST_TOKENS = 64  # of the sentence
@@ -46,6 +48,11 @@ def attention(query: Query, serving: Serving) -> Answer:
     text = query.text("text", TEXT).strip()
     if not text:
         raise ArgumentError("Type a sentence, or drop an image, to see what the heads do with it.")
+    if is_ours(Path(model)):
+        bits = _bits(model, text)
+        read = heads(model, Rows(bits), head=head, controls=False).record()
+        rows = [*(f"x{place}" for place in range(bits.shape[1])), "[CLS]"]
+        return {**read, "map": {**read["map"], "rows": rows}}
     vocabulary = _word_list(model)
     if vocabulary is None:
         return heads(model, Text([text], MOST_TOKENS), head=head, controls=False).record()
@@ -53,6 +60,18 @@ def attention(query: Query, serving: Serving) -> Answer:
     tokens = np.array([[vocabulary.number(word) for word in words]])
     read = heads(model, Rows(tokens), head=head, controls=False).record()
     return {**read, "map": {**read["map"], "rows": words}}
+
+
+def example_model(store: Path) -> str:
+    """Write a small compiled function beside the runs, and return its path: for a lab that was given no model."""
+    return str(compile_function("x1 & ~x3 | x4 & x6", 8).save(store / "example.safetensors"))
+
+
+def _bits(model: str, text: str) -> np.ndarray:
+    """Return the bits of a text for a compiled function; where it has none, every second bit is 1."""
+    bits = [int(letter) for letter in text if letter in "01"]
+    context = int(read_model(Path(model)).description["context"])
+    return np.array([bits if len(bits) == context else [place % 2 for place in range(context)]])
 
 
 def prove(query: Query, serving: Serving) -> Command:

@@ -4,10 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from keyhole.api.learn import answer_of
+from keyhole.api.learn import Execution, answer_of, learn
 from keyhole.apps.live.limits import FORMULA, TRAINING
 from keyhole.apps.live.query import Query
 from keyhole.apps.live.screens.base import Answer, Command, Screen, Serving, require_small
@@ -35,11 +37,14 @@ LEARNERS = (
 
 def sweeps(_query: Query, serving: Serving) -> Answer:
     """Every sweep of the store, with thresholds, laws and their figure."""
+    remark = ""
     try:
         found = stored_sweeps(serving.store)
     except StoreError as error:
-        return {"sweeps": [], "runs": 0, "figure": None, "remark": str(error)}
-    answer = {"sweeps": record_of(found), "runs": sum(each["runs"] for each in found)}
+        if any(serving.store.glob("runs.*")):
+            return {"sweeps": [], "runs": 0, "figure": None, "remark": str(error)}
+        found, remark = example_sweeps(), "There are no runs yet: this sweep is an example. "
+    answer = {"sweeps": record_of(found), "runs": 0 if remark else sum(each["runs"] for each in found)}
     drawn = {
         sweep["name"]: [each for each in sweep["thresholds"] if None not in (each.m, each.low, each.high)]
         for sweep in found
@@ -48,8 +53,17 @@ def sweeps(_query: Query, serving: Serving) -> Answer:
         remark = "No threshold of the stored runs has an interval yet; there is none to draw."
         return {**answer, "figure": None, "remark": remark}
     figure = learners_figure("Samples needed against the length of the context", drawn)
-    subtitle = f"half of the runs succeed at m*; bands are {percent(CONFIDENCE, 0)} intervals"
+    subtitle = f"{remark}half of the runs succeed at m*; bands are {percent(CONFIDENCE, 0)} intervals"
     return {**answer, "figure": asdict(replace(figure, kind="lines", subtitle=subtitle, over=())), "remark": ""}
+
+
+@cache
+def example_sweeps() -> list[dict[str, Any]]:
+    """Make a small sweep in a folder of its own, for a store without runs."""
+    with TemporaryDirectory() as folder:
+        store = Path(folder)
+        learn("and:3", [25, 50, 100], "elimination", execution=Execution(store, workers=0))
+        return stored_sweeps(store)
 
 
 def stored_sweeps(store: Path) -> list[dict[str, Any]]:

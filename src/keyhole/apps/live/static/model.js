@@ -3,7 +3,7 @@
 import { ask, attempt, el, refuse, remember, remembered, shown, soon, svg } from "./lab.js";
 import { place } from "./draw.js";
 import { send } from "./jobs.js";
-import { fillClaim, claimWords, listenAgain, showClaim } from "./verdicts.js";
+import { fillClaim, frameClaim, claimWords, listenAgain, showClaim } from "./verdicts.js";
 
 const MOST = 4 * 2 ** 20; // bytes of an image; the server has the same limit
 const form = document.getElementById("question");
@@ -149,7 +149,9 @@ async function open() {
   document.getElementById("sentence").hidden = weights.reads_images;
   document.getElementById("input-is").textContent = weights.reads_images ? "the image" : "the sentence";
   document.getElementById("sentence-is").textContent = weights.tokens ? `Tokens of the model, between spaces: ${weights.tokens.join(" ")} …` : "A sentence";
-  if (weights.tokens && field("text").value === SENTENCE) field("text").value = weights.tokens.slice(0, 4).join(" ");
+  const framed = ["BOS", "SEP"].every((token) => weights.tokens?.includes(token));
+  if (weights.tokens && field("text").value === SENTENCE) field("text").value = framed ? "BOS 0 1 1 SEP" : weights.tokens.slice(0, 4).join(" ");
+  if (framed) frameClaim("BOS", "SEP");
   showClaim(weights.verifiable);
   await look();
 }

@@ -23,6 +23,11 @@ export function fillClaim(given, remember) {
   for (const name of FIELDS) if (given[name]) field(name).value = given[name];
 }
 
+/** Fill in the tokens around a word, where a model has them and nothing was typed. */
+export function frameClaim(before, after) {
+  for (const [name, token] of [["before", before], ["read-at", after]]) if (!field(name).value) field(name).value = token;
+}
+
 /** Show the form for a model that can be verified, and hide it for any other. */
 export function showClaim(verifiable) {
   document.getElementById("verify").hidden = !verifiable;
