@@ -5,6 +5,7 @@ KEYHOLE_FUZZ=138 draws as many models as a claim about near ties wants.
 
 import os
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -133,3 +134,26 @@ def test_words_that_a_property_does_not_read_are_enumerated_too():
         read, true = certifiable(near), least(near, sequences, 1.0)
         verdict = prove_on_words(read.tables, (1,), [(True, words)], drifts=read.drifts, exact=exact_output(read.given))
         assert verdict.status == ("PROVED" if true > 0 else "COUNTEREXAMPLE")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_edge_counts_of_a_threshold_are_decided(seed):
+    """Of 51 symbols 0 to 2 ones make 1,327 words: with the least of them at ±10^−6 the verdict is theirs, and soon."""
+    tokens = 51
+    model = random_model(Plan(seed=seed, tokens=tokens, heads=3, placement="pre", gelu=True, final_norm=True))
+    words = CountClasses(tokens, (False, True), np.array([0]), np.array([2]))
+    sequences = words.words().astype(np.int64)
+    assert len(sequences) == 1327
+    for offset in (1e-6, -1e-6):
+        near = moved(model, sequences, -1.0, offset, 1.0)
+        read = certifiable(near)
+        verdict = prove_on_words(
+            read.tables,
+            tuple(range(tokens)),
+            [(False, words)],
+            drifts=read.drifts,
+            exact=exact_output(read.given),
+            time_limit=100,
+            clock=count().__next__,  # looked at after each batch, so that no verdict depends on the machine
+        )
+        assert verdict.status == ("PROVED" if offset > 0 else "COUNTEREXAMPLE"), verdict.reason
