@@ -20,7 +20,7 @@ from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CheckpointError, DataError
 from keyhole.files.model import read_model, write_model
 from keyhole.files.norms import dumps, norms_template, parse_norms
-from keyhole.norm_profile import CONSTANTS, BlockNorms
+from keyhole.norm_profile import CONSTANTS, BlockNorms, HeadNorms, MatrixNorms, _least
 
 
 def measured(profile):
@@ -389,3 +389,12 @@ def test_growth_is_that_of_the_construction_taken():
     compiled = next(one for one in grown if one.norms != "fixed" and "independent" in one.theorem)
     fixed = next(one for one in grown if one.norms == "fixed" and "independent" in one.theorem)
     assert compiled.samples == fixed.samples  # P_∞ = 1 at every context
+
+
+@pytest.mark.parametrize("concatenated", [True, False])
+def test_heads_side_by_side_force_the_least_of_them(concatenated):
+    """Two heads W_V = (1), W_1 = W_C = I₂, w = e₁: P = 1 side by side, and summed heads force 2."""
+    one = MatrixNorms(1, 1, 1.0, 1.0, 1.0, 1.0, 1.0)
+    head = HeadNorms(one, one)
+    block = BlockNorms((head, head), concatenated=concatenated)
+    assert _least(block) == pytest.approx(1.0 if concatenated else 2.0, rel=1e-4)  # norms may be rounded

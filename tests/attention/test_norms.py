@@ -242,6 +242,11 @@ def test_path_inf_by_hand():
     smooth = profile(tf_scalar(embedding, [(one, np.array([[1.0, -2.0]]))], np.array([3.0, -1.0]), activation=GELU()))
     assert smooth.path_inf == pytest.approx(4 * 6.0)  # ‖w‖₁ max_j V_j
     assert smooth.path == pytest.approx(4 * 2.0)
+    plain = profile(
+        tf_scalar(embedding, [(one, np.array([[1.0, -2.0]]))], np.array([3.0, -1.0]), activation=Identity())
+    )
+    assert plain.path_inf == pytest.approx(3 * 3 + 6.0)  # Σ_j |w_j| V_j, as for ReLU
+    assert plain.path == pytest.approx(3 * 1 + 2.0)
     assert smooth.activation_lipschitz == GELU().lipschitz
     after = profile(tf_scalar(embedding, [(one, np.array([[1.0, -2.0]]))] * 2, np.array([3.0, -1.0]), summed="after"))
     assert after.path_inf == pytest.approx(2 * (3 * 3 + 6.0))

@@ -136,6 +136,7 @@ def test_words_that_a_property_does_not_read_are_enumerated_too():
         assert verdict.status == ("PROVED" if true > 0 else "COUNTEREXAMPLE")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_edge_counts_of_a_threshold_are_decided(seed):
     """Of 51 symbols 0 to 2 ones make 1,327 words: with the least of them at ±10^−6 the verdict is theirs, and soon."""
