@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from keyhole.compiler import to_tabulated
 from keyhole.errors import OutputError
 from keyhole.languages import Automaton, AutomatonClasses, CountClasses
 from keyhole.prover import keyhole_check, prove_on_words
-from keyhole.prover.keyhole_check import Arithmetic, Refused, check_text
+from keyhole.prover.keyhole_check import Arithmetic, Box, Check, Norm, Refused, check_text
 from keyhole.prover.proof.equal_to_function import prove_equal
 from keyhole.prover.proof_file import (
     SampleBound,
@@ -198,7 +199,7 @@ class TestMutations:
     """Edits of weights, duals, cells, claims and headers."""
 
     @staticmethod
-    @pytest.mark.slow
+    @pytest.mark.long
     def test_every_accepted_edit_is_true():
         """By enumeration of all words; `KEYHOLE_MUTATIONS=10000` makes more of them."""
         rng = np.random.default_rng(7)
@@ -289,6 +290,29 @@ class TestFalseCertificates:
             assert truth(text)
 
     @staticmethod
+    def test_a_half_space_must_be_closed_on_both_sides():
+        """A cut that cuts nothing changes nothing; one side alone, or a negative multiple, proves nothing."""
+        ((_, check, _, _),) = check_text(OF_WORDS)
+        head, _, rest = OF_WORDS.partition("leaf\n")
+        leaf, _, margin = rest.partition("margin")
+        zeros = " 0" * sum(table.width for table in check.tables)
+
+        def cut(level, multiples, leaves):
+            parts = [re.sub(r"^(d .*)$", rf"\1 {multiple}", leaf, flags=re.MULTILINE) for multiple in multiples]
+            body = "".join(f"leaf\n{part}" for part in parts[:leaves])
+            return f"{head}cut{zeros} {level}\n{body}margin{margin}"
+
+        assert check_text(cut(0, (0, 0), 2))[0][0] == "PROVED"
+        with pytest.raises(Refused, match="line"):
+            check_text(cut(0, (0, 0), 1))
+        with pytest.raises(Refused, match="negative"):
+            check_text(cut(0, (0, -1), 2))
+        false = cut(1 << 60, (1 << 70, 0), 2).replace("answers --111", "answers --000")  # ⟨0, o⟩ ≥ 1 has no word
+        assert false != cut(1 << 60, (1 << 70, 0), 2)
+        with pytest.raises(Refused, match="line"):
+            check_text(false)
+
+    @staticmethod
     @pytest.mark.parametrize("text", ["", "#", "\n", "keyhole-certificate", "keyhole-certificate 1", "\0", "leaf"])
     def test_no_certificate_at_all(text):
         """Nothing proves nothing."""
@@ -300,6 +324,7 @@ class TestArithmetic:
     """The checker's own functions against balls of Arb."""
 
     @staticmethod
+    @pytest.mark.slow
     @given(st.integers(64, 300), st.floats(-60, 0), st.floats(-14, 14))
     @settings(max_examples=FEW)
     def test_exponentials_roots_and_gelus_are_enclosed(bits, x, u):
@@ -348,10 +373,41 @@ class TestArithmetic:
                         assert off.min() <= 1e-4
 
 
+class TestNorms:
+    """What replaces a norm is below it, at any row of the box and from any hint."""
+
+    @staticmethod
+    @pytest.mark.slow
+    @settings(max_examples=FEW)
+    @given(st.integers(0, 10**6), st.sampled_from(["centre", "rms"]))
+    def test_tangents_boxes_and_quotients(seed, kind):
+        """κ · spread is above its line; the spread is in the box; a bound over it is below the quotient."""
+        rng, a, d = np.random.default_rng(seed), Arithmetic(96), 4
+
+        def whole(numbers):
+            return [round(float(number) * 2**40) << 56 for number in numbers]
+
+        norm = Norm(a, (whole(rng.normal(size=d)), 0), ([0] * d, 0), (a.one >> 10, 0), kind)
+        rows = [norm.centred((whole(rng.normal(size=d) * rng.choice([0.01, 1, 3])), 0))[0] for _ in range(6)]
+        low, high = ([pick(row[i] for row in rows) for i in range(d)] for pick in (min, max))
+        box = Box(norm, low, high)
+        spreads = [norm.spread((row, 0))[0] for row in rows]
+        hint, near = rows[0], max(1, int(spreads[0] * rng.choice([0.2, 1, 5])))  # not the row's own spread
+        for spread, row in zip(spreads, rows, strict=True):
+            assert box.least - 9 <= spread <= box.most + 9
+            for value in (a.one, -a.one):
+                assert box.under(value) * spread <= (value + 9) * a.one
+            for kappa in (a.one * 3, -a.one * 2):
+                scaled = Check.tangent(SimpleNamespace(a=a), norm, (kappa, 0), box, hint, near)
+                line = a.dot(scaled[0], (row, 0))[0] + scaled[1][0]
+                assert line * a.one <= kappa * spread + 100 * a.one
+
+
 class TestSamples:
     """Bounds from a sample, by the exact tail."""
 
     @staticmethod
+    @pytest.mark.slow
     @given(st.integers(1, 400), st.integers(0, 6), st.floats(1e-6, 0.5))
     @settings(max_examples=FEW)
     def test_the_provers_bound_is_accepted_and_a_smaller_one_is_not(draws, errors, delta):
