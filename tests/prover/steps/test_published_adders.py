@@ -73,7 +73,8 @@ def state_of(name):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "wrong"), [(9999999999, 9999999999, 9), (0, 0, 0), (0, 1, 0), (1234567890, 9876543210, 12)]
+    ("first", "second", "wrong"),
+    [(9999999999, 9999999999, 9), (9999999999, 9899999999, 9), (0, 0, 0), (0, 1, 0), (1234567890, 9876543210, 12)],
 )
 def test_the_symbol_after_the_answer(first, second, wrong):
     """The largest sum is followed by a 9 and not by an end, so that it is read as 9·10^11 too much; 0 + 0 by a 0."""
