@@ -140,10 +140,10 @@ def holm(p_values: Sequence[float | None], level: float) -> list[bool]:
 def _by_cell(store: Store) -> dict[str, list[RunSummary]]:
     """The runs of a store by all that decides them but their seeds, in the order of the store."""
     rows = store.rows()
-    asked = store.configurations([row.identity for row in rows])
+    settings = store.configurations([row.identity for row in rows])
     cells: dict[str, list[RunSummary]] = {}
     for row in rows:
-        key = {name: value for name, value in asked[row.identity].items() if name != "seed"}
+        key = {name: value for name, value in settings[row.identity].items() if name != "seed"}
         cells.setdefault(json.dumps(key, sort_keys=True), []).append(row)
     return cells
 

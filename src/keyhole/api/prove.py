@@ -165,7 +165,7 @@ class Proof(Result):
         from keyhole.api.proof_file import of_junta
 
         if self.positions is None or self.status == "UNDECIDED":
-            raise OutputError("Nothing was proved or refuted, so there is no certificate to write.")
+            raise OutputError("Nothing was proved or refuted, so no certificate can be written.")
         model = self.model if self.repair is not None or self.given is None else _weights(self.given)
         junta = Junta(self.positions, self.symbols, np.array(self.table, dtype=bool))
         sample = None

@@ -72,8 +72,10 @@ class ClaimProof(Result):
             return super().save(path)
         from keyhole.api.proof_file import of_length
 
-        asked = self.question
-        texts = [of_length(row, list(asked.cases(asked.stated.at(row.length))), self.source) for row in self.lengths]
+        question = self.question
+        texts = [
+            of_length(row, list(question.cases(question.stated.at(row.length))), self.source) for row in self.lengths
+        ]
         return write_file(Path(path), "".join(texts).encode())
 
     @property

@@ -184,10 +184,10 @@ def _refused(error: Any, command: str | None = None) -> typer.Exit:
     here = error.ctx
     while here is not None and here.parent is not None:
         named, here = [here.info_name, *named], here.parent
-    asked = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
+    sentence = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
     helping = " ".join(["keyhole", *(named or filter(None, [command])), "--help"])
-    stop = "" if asked.endswith("?") else ";"
-    typer.echo(f"keyhole: {printable(asked)}{stop} `{helping}` shows what to write.", err=True)
+    stop = "" if sentence.endswith("?") else ";"
+    typer.echo(f"keyhole: {printable(sentence)}{stop} `{helping}` shows what to write.", err=True)
     return typer.Exit(INPUT)
 
 

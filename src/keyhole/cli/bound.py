@@ -88,7 +88,7 @@ def bound_command(
     Bound.require_ending(out)
     with view_progress("bounding"):
         if run is not None:
-            source = run_norms(run, store, tell=lambda said: typer.echo(said, err=True))
+            source = run_norms(run, store, tell=lambda line: typer.echo(line, err=True))
         elif file is not None:
             source = file_norms(file)
         elif norms is not None:

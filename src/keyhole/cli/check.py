@@ -23,7 +23,7 @@ def check_command(
 ) -> object:
     """Check FILE from its own numbers: digests, construction, proof on all 2^T inputs, norms, formats.
 
-    Of a certificate every line is checked in integer arithmetic, as `python keyhole_check.py FILE` does.
+    Every line of a certificate is checked in integer arithmetic, as `python keyhole_check.py FILE` does.
 
     Exit code 0 if everything is as claimed, 1 if something is not, 2 if the file is not a model.
     """

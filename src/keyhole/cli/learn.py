@@ -96,10 +96,10 @@ def learn_command(
     execution = Execution(store, workers, keep_weights=keep_weights, time_limit=limit)
     options = {"schedule": schedule, "execution": execution, "settings": settings(set_)}
     with interruptible(execution.folder), view_progress("starting") as watch:
-        asked = task, counts(context), names(learner)
+        question = task, counts(context), names(learner)
         if certify is None:
-            return learn(*asked, **options, watch=watch)  # type: ignore[arg-type]
-        return learn_certified(*asked, assume_junta=certify or None, **options, watch=watch)  # type: ignore[arg-type]
+            return learn(*question, **options, watch=watch)  # type: ignore[arg-type]
+        return learn_certified(*question, assume_junta=certify or None, **options, watch=watch)  # type: ignore[arg-type]
 
 
 def plan_command(

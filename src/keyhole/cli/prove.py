@@ -120,13 +120,13 @@ def prove_command(
         from keyhole.api.prove_claim import ClaimProof, Words, prove_claim
 
         ClaimProof.require_ending(out)
-        asked, _, where = claim.partition(" where ")
+        stated, _, where = claim.partition(" where ")
         words = Words(
             _listed(alphabet), _listed(before), read_at, None if answers is None else _listed(answers), where or None
         )
         listed = None if length is None else lengths(length)
         with nullcontext(_print_row) if rows else view_progress("reading the model") as watch:
-            claimed = prove_claim(str(model), asked, listed, words=words, effort=effort, store=store, watch=watch)
+            claimed = prove_claim(str(model), stated, listed, words=words, effort=effort, store=store, watch=watch)
         if rows:
             typer.echo(plain.dumps({"verified": {"summary": claimed.summary}}))
             raise typer.Exit(claimed.answer_is_no)

@@ -48,8 +48,8 @@ class Curve(Result):
 
     def lines(self, show: Show) -> None:
         """Set the accuracy of every learner at each size, and the rows that the accuracy takes."""
-        asked = f"predicting {self.target} = {self.positive}"
-        show.line(f"{asked}: {self.rows:,} rows of {self.columns:,} columns besides the target")
+        question = f"predicting {self.target} = {self.positive}"
+        show.line(f"{question}: {self.rows:,} rows of {self.columns:,} columns besides the target")
         trivial = max(self.share, 1 - self.share)
         show.line(f"a constant answer is right on {percent(trivial)} of rows")
         sure = percent(self.confidence, 0)

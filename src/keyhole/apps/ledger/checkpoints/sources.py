@@ -90,8 +90,8 @@ def where_present(measure: Measure) -> Measure:
         try:
             return measure(scale, seed)
         except MissingError as missing:
-            said = f"{str(missing).rstrip('.')}. Nothing is said of the claim, neither for it nor against it."
-            return Outcome("not measured here", said, {}, "none: nothing was measured")
+            sentence = f"{str(missing).rstrip('.')}. Nothing is said of the claim, neither for it nor against it."
+            return Outcome("not measured here", sentence, {}, "none: nothing was measured")
 
     return outcome
 

@@ -98,12 +98,12 @@ def prove(query: Query, serving: Serving) -> Command:
 def _norms(source: str) -> dict[str, Any]:
     checkpoint, vocabulary = open_checkpoint(source), _word_list(source)
     read = checkpoint_norms(checkpoint)
-    asked = {
+    options = {
         "tokens": None if vocabulary is None else list(vocabulary.numbers)[:SOME],
         "reads_images": reads_images(checkpoint),
         "verifiable": checkpoint.sizes.layers == 1 and checkpoint.embedding.tokens is not None,
     }
-    return {**read.record(), **asked}
+    return {**read.record(), **options}
 
 
 def _word_list(source: str) -> Vocabulary | None:
