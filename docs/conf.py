@@ -97,7 +97,7 @@ def from_notebook(notebook: dict[str, Any]) -> str:
             continue
         printed = ""
         for output in cell["outputs"]:
-            shown = "".join(output.get("text") or output.get("data", {}).get("text/plain", ""))
+            shown = "".join(output.get("text") or output.get("data", {}).get("text/plain", "")).replace("\r\n", "\n")
             printed += "" if printed.endswith(shown) else shown  # merged streams stand before what they were merged of
         parts += [
             f"```python\n{text}\n```",

@@ -151,7 +151,10 @@ def test_lessons_are_executed_and_ask_first():
         page, twin = (SITE / "lessons" / f"{path.stem}{ending}" for ending in (".html", ".md"))
         assert re.search(r"^\*Question: .*\?\*$", path.read_text("utf8"), re.MULTILINE)
         assert "Open the answer" in page.read_text("utf8")
+        assert '<details class="answer">' in page.read_text("utf8")
         assert "```text\n" in twin.read_text("utf8")
+        for block in re.findall(r"```text\n(.*?)```", twin.read_text("utf8"), re.DOTALL):
+            assert block.count("PROVED") <= 1  # an answer stands there once
         assert not re.search(r"\x1b|Traceback|shows what to write", twin.read_text("utf8"))
 
 
