@@ -1,6 +1,6 @@
 """Is a step model right on every word of a claim? Proved with a margin, wrong on words that are shown, or open."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.arrays import Float, Int
 from keyhole.attention import FeedForward, GatedFeedForward, StepModel, applied
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.languages import Columns
+from keyhole.languages import NOWHERE, Columns
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover.proof.curves import require_known
 from keyhole.prover.steps.cells import Prover
@@ -22,6 +22,7 @@ POLISHED = 4  # words that it starts from
 SHOWN = 8  # wrong words that are kept
 MOST_ATTACKED = 512  # open classes of a step
 MOST_WRONG = 256  # words that are checked in balls
+MOST_AROUND = 12  # symbols of a column in a set of wrong words
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ def prove_columns(model: StepModel, claim: Columns, watch: Watch = ignore) -> Co
             says = f"step {prover.step.number} after symbol {prover.step.last}"
             watch(Progress(done + 1, 2 * len(asked), says, detail=verdicts[-1]))
         wrong = search.certainly_wrong(provers)
+        around = search.wrong_around(provers) if wrong else 0
     opened = sum(verdict.open_words for verdict in verdicts)
     margins = [verdict.margin for verdict in verdicts if verdict.margin is not None]
     return ColumnsProof(
@@ -99,7 +101,7 @@ def prove_columns(model: StepModel, claim: Columns, watch: Watch = ignore) -> Co
         attained=search.least,
         closest=search.closest,
         wrong=wrong[:SHOWN],
-        wrong_at_least=max(len(wrong), *(verdict.wrong_words for verdict in verdicts)),
+        wrong_at_least=max(len(wrong), around, *(verdict.wrong_words for verdict in verdicts)),
         wrong_at_most=min(opened, claim.count),
         steps=tuple(verdicts),
     )
@@ -198,6 +200,36 @@ class _Search:
         words = np.vstack(changed)
         neighbours: np.ndarray = words[self.claim.contains(words)]
         return neighbours
+
+    def wrong_around(self, provers: dict[tuple[int, int], Prover]) -> int:
+        """Return the size of a set of words about the worst one that are all certainly wrong at one step.
+
+        In each column the set has the k symbols with which the worst word stays wrong by most; k grows while one rival
+        wins on all of them.
+        """
+        _, number, word = min(self._wrong.values(), key=lambda each: each[0])
+        (prompt,), (right,) = self.claim.shown(word[None])
+        prover = provers[number, int(np.concatenate([prompt, right])[self.claim.prompt + number - 1])]
+        others = self._neighbours(word)
+        margins = self.look(number, others)
+        certain = 1
+        for many in range(2, MOST_AROUND):
+            columns = []
+            for place, column in enumerate(self.claim.columns):
+                changed = others[:, place] != word[place]
+                own = others[changed][margins[changed].argsort()][: many - 1, place]
+                outside = np.setdiff1d(np.arange(len(column.shows)), [word[place], *own])
+                moves = column.moves.copy()
+                moves[:, outside] = NOWHERE
+                columns.append(replace(column, moves=moves))
+            claim = replace(self.claim, columns=tuple(columns))
+            step = Step(claim, number, prover.step.last, prover.step.view, prover.step.same)
+            wrong = Prover(self.model, step).wrong(step.classes)
+            words = sum(step.words_in(step.classes.take(np.flatnonzero(wrong))))
+            if words <= certain:
+                break
+            certain = words
+        return certain
 
     def certainly_wrong(self, provers: dict[tuple[int, int], Prover]) -> tuple[WrongWord, ...]:
         """Return words whose margin is certainly not above zero, at most one for each last symbol first."""
