@@ -18,7 +18,7 @@ from keyhole.files.atomic import write_file
 from keyhole.files.model import is_ours, read_model, read_weights
 from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.prover import ModelCertificate, SampleBound, Terms, certificate_of
+from keyhole.prover import ModelCertificate, Terms, certificate_of
 from keyhole.prover.extraction import SAMPLES, CertifiableModel, certifiable, in_format
 from keyhole.prover.sample import FRESH
 from keyhole.show.answer import Show
@@ -163,6 +163,7 @@ class Proof(Result):
 
     def _certificate(self) -> str:
         from keyhole.api.proof_file import of_junta
+        from keyhole.prover import SampleBound
 
         if self.positions is None or self.status == "UNDECIDED":
             raise OutputError("Nothing was proved or refuted, so no certificate can be written.")
