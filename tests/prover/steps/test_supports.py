@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyhole.prover.steps.cells import Prover
 from keyhole.prover.steps.supports import Supports
 from keyhole.prover.steps.tables import Tables
 from keyhole.prover.steps.walks import Step, last_symbols
@@ -69,6 +70,12 @@ def test_supports_are_below_every_word_and_met_by_one(seed):
     own = members(step, classes, words) & (seen == last)
     own &= answers == classes.answer[:, None]
     assert own.sum(axis=1).tolist() == step.words_in(classes)
+    prompts, right = claim.shown(words)
+    logits = model.logits(np.hstack([prompts, right[:, :number]]))
+    beaten = logits.argmax(axis=1) != right[:, number]
+    with np.errstate(all="ignore"):
+        flagged = Prover(model, step).wrong(classes)
+    assert all(beaten[mine].all() for mine in own[flagged]), "a class that is wrong as a whole has a right word"
     u = rng.normal(size=(len(own), z.shape[1]))
     index = np.arange(len(own))
     below = supports.below(classes, index, u)
