@@ -445,8 +445,14 @@ def write(folder: Path) -> None:
             for name, kind in results().items()
         },
     }
+    chapters = {name: text for name, text in pages.items() if name.startswith("theory/")}
+    homes = {slug(text.partition("\n")[0].removeprefix("# Theory of ")): name for name, text in chapters.items()}
+    for name, text in chapters.items():
+        anchors = map(slug, re.findall(r"^##+ (.*)$", text, re.MULTILINE))
+        homes |= {anchor: f"{name}#{anchor}" for anchor in anchors}
     for path in folder.rglob("*.md"):
-        path.write_text(path.read_text("utf8").replace("](THEORY.md", "](theory/index.md"), "utf8")
+        text = re.sub(r"\]\(THEORY\.md#([\w-]+)\)", lambda found: f"]({homes[found[1]]})", path.read_text("utf8"))
+        path.write_text(text.replace("](THEORY.md", "](theory/index.md"), "utf8")
     for name, text in pages.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, "utf8")
