@@ -9,7 +9,7 @@ import pytest
 from keyhole import verdicts
 
 HOME = Path(verdicts.__file__)
-VOCABULARIES = ("ClaimVerdict", "CertificateStatus", "FormatOutcome", "LawStatus", "ThresholdVerdict")
+VOCABULARIES = ("ClaimVerdict", "CertificateStatus", "FormatOutcome", "LawStatus", "StepStatus", "ThresholdVerdict")
 WORDS = {word for name in VOCABULARIES for word in get_args(getattr(verdicts, name))}
 
 

@@ -29,6 +29,12 @@ CertificateStatus = Literal[  # whether a trained model computes the function th
     "UNDECIDED",  # neither was shown; the reason is given
 ]
 
+StepStatus = Literal[  # whether a model that answers step by step is right on every word of a claim
+    "PROVED",  # at every step of every word, by a margin
+    "WRONG",  # it writes a wrong symbol at a word that is shown
+    "UNDECIDED",  # neither was shown; the open classes are counted
+]
+
 FormatOutcome = Literal[  # whether a compiled function keeps its signs in a number format
     "proved",  # on every input: the bound on rounding is below the margin
     "refuted",  # a simulated input came out wrong

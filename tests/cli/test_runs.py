@@ -44,7 +44,7 @@ def test_every_run_is_listed_or_those_that_are_named(store):
     """A line per run within 80 columns; task, learner and context leave what they name."""
     lines = ask("list", "--store", store).stdout.splitlines()
     assert all(len(line) <= 80 for line in lines)
-    assert lines[-4].split()[1:6] == ["and:2", "coin", "6", "30", "0"]
+    assert ["and:2", "coin", "6", "30", "0"] in [line.split()[1:6] for line in lines]
     filters = {(): 4, ("--task", "and:2"): 2, ("--context", "100", "--task", "and:2"): 1, ("--learner", "other"): 0}
     for words, count in filters.items():
         assert len(json.loads(ask("list", "--store", store, *words, "--json").stdout)["runs"]) == count

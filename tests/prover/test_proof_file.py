@@ -99,7 +99,7 @@ class TestTrained:
     @settings(max_examples=FEW)
     @given(plans, st.integers(0, 3), st.booleans())
     def test_a_proof_of_equality_is_accepted(plan, size, of_weights):
-        """The margin is the prover's or better, up to rounding, and never above the true one."""
+        """Its margin is above zero, and never above the true one; the prover, which cuts further, may state more."""
         positions = tuple(range(min(size, plan.tokens)))
         model = random_model(plan) if of_weights else planted(plan, positions)
         tables = tabulate(model) if of_weights else model
@@ -108,8 +108,7 @@ class TestTrained:
         assume(verdict.margin is not None and verdict.margin > 1e-6)
         text = certificate_of_junta(model, junta)
         assert truth(text)
-        assert margin_of(text) <= np.abs(f).min() + 1e-9
-        assert margin_of(text) >= 0.5 * verdict.margin
+        assert 0 < margin_of(text) <= np.abs(f).min() + 1e-9
         np.testing.assert_allclose(enumerated(text)[1], f, atol=1e-7, rtol=1e-7)
 
     @staticmethod
@@ -133,7 +132,7 @@ class TestTrained:
         else:
             assume(verdict.margin > 1e-6)
             text = certificate_of_words(model, reads, classes)
-            assert margin_of(text) >= 0.5 * verdict.margin
+            assert margin_of(text) > 0
         assert truth(text)
 
 

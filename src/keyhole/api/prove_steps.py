@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from keyhole.api.result import Result
 from keyhole.attention import StepModel
@@ -14,6 +14,7 @@ from keyhole.languages import Columns, Prompt, read_columns
 from keyhole.progress import Watch, ignore
 from keyhole.prover import StepVerdict, WrongWord, prove_columns
 from keyhole.show.answer import Show
+from keyhole.verdicts import StepStatus
 
 ASSUMED = (
     (
@@ -32,7 +33,7 @@ class StepProof(Result):
 
     source: str
     claim: str
-    status: Literal["PROVED", "WRONG", "UNDECIDED"]
+    status: StepStatus
     words: int
     margin: float | None  # every right logit exceeds all others by more
     attained: float  # on the closest word

@@ -1,7 +1,6 @@
 """Is a step model right on every word of a claim? Proved with a margin, wrong on words that are shown, or open."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from keyhole.prover.proof.curves import require_known
 from keyhole.prover.steps.cells import Prover
 from keyhole.prover.steps.tables import Tables
 from keyhole.prover.steps.walks import Step, last_symbols
+from keyhole.verdicts import StepStatus
 
 SHARE = 0.995  # of the least margin that a word attains: the first target
 FURTHER = (0.9, 0.5, 0.0)  # shares of it, tried in turn where a step stays open
@@ -54,7 +54,7 @@ class StepVerdict:
 class ColumnsProof:
     """The verdict over all words of a claim."""
 
-    status: Literal["PROVED", "WRONG", "UNDECIDED"]
+    status: StepStatus
     words: int
     margin: float | None
     attained: float
