@@ -374,7 +374,7 @@ class Check:
     def matrix(self, name: str, width: int | None = None) -> list[Vector]:
         """Return a tensor as vectors along its last side."""
         if name not in self.tensors:
-            self.lines.refuse(f"there is no tensor {name[:30]!r}")
+            self.lines.refuse(f"the file has no tensor {name[:30]!r}")
         sides, power, numbers = self.tensors[name]
         width = sides[-1] if width is None else width
         if len(numbers) % width:

@@ -61,7 +61,7 @@ class Recovery:
 
     @property
     def slope(self) -> Estimate:
-        """Of the size of the error in log n."""
+        """Slope of the log of the error in log n."""
         return fitted_slope(list(self.errors), list(self.errors.values()), squared=True, level=0.999)
 
     @property

@@ -62,7 +62,7 @@ class Group:
 
     @property
     def proved(self) -> int:
-        """Of the clean ones."""
+        """Number of clean runs that were proved."""
         return sum(run.status == "PROVED" for run in self.clean)
 
     @property

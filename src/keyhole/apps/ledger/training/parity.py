@@ -39,8 +39,8 @@ SUDDEN = Claim(
     source="Following Edelman et al. (2022); no theorem explains the optimiser",
     prediction=(
         "In more than half of the runs that succeed, accuracy goes from .6 to .95 within half the time it took to reach .6: the whole "
-        "95 % interval of the share. Of a majority of three bits, learned by the same network from as many fresh samples, that is so in fewer "
-        "than half, by the whole interval."
+        "95 % interval of the share. When the same network learns a majority of three bits from as many fresh samples, fewer than half of the "
+        "runs do so, by the whole interval."
     ),
     could_fail="A share of sudden rises whose 95 % interval lies below ½; or one of the majority's above ½.",
     revision=2,
