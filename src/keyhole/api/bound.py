@@ -164,7 +164,9 @@ class Bound(Result):
         first = self.guarantees[0]
         measured = "; norms measured after training" if first.measured else ""
         sure = f"with probability ≥ {surely(first.delta)}{measured}"
-        show.line(f"{self.source}: gap after m = {brief(first.samples)} samples, {sure}")
+        show.line(
+            f"{self.source}: test error minus training error (the gap) after {brief(first.samples)} samples, {sure}"
+        )
         needed = {f"samples for {self.gap:g}": ">"} if self.gap else {}
         counts = self.samples_needed or (0,) * len(self.guarantees)
         rows = []

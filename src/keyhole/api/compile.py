@@ -119,7 +119,11 @@ class Compiled(compiled.Compiled, Result):
         return save_model(self, path) if path.suffix.lower() in self.endings else super().save(path)
 
 
-OUTCOMES = {"proved": "keep every sign", "tried": "kept every sign that was tried", "refuted": "lost a sign"}
+OUTCOMES = {
+    "proved": "keep every answer right",
+    "tried": "kept right every answer that was tried",
+    "refuted": "lost an answer",
+}
 ABOUT = (
     "M is the score matrix, W_V the value matrix; 21 sums the lengths of columns, transposed_21 those of rows. path is "
     "the sum over hidden units of |read-out weight| times the length of the unit's column of W_V; path_inf takes the "

@@ -82,8 +82,8 @@ class Inference(Result):
     def lines(self, show: Show) -> None:
         """Set a row for each kind of attention and length; theory below."""
         show.line(
-            f"{self.model}: squared distance of attention from the posterior mean (gap) and from E[v|q,z] (error), "
-            f"mean ± standard error over {self.repeats} draws"
+            f"{self.model}: squared distance of attention from the posterior mean (gap) and from the mean that knows "
+            f"the latent (error): mean ± standard error over {self.repeats} draws, and by formula (exact)"
         )
         rows = []
         for each in self.estimators:
@@ -145,8 +145,8 @@ class Inference(Result):
 
 
 def _slope(name: str, slope: Slope) -> str:
-    exactly = "" if slope.exact is None else f", exactly T^{slope.exact:.2f}"
-    return f"{name} like T^{slope.value:.2f} ({slope.low:.2f} to {slope.high:.2f}){exactly}"
+    formula = "" if slope.exact is None else f", by formula T^{slope.exact:.2f}"
+    return f"{name} measured like T^{slope.value:.2f} ({slope.low:.2f} to {slope.high:.2f}){formula}"
 
 
 def infer(

@@ -147,8 +147,9 @@ class SampleComplexity(Result):
     def lines(self, show: Show) -> None:
         """Set a row per learner and context; say how m* grows, and what is wanting."""
         every = (self, *self.beside)
-        success = "99 % of fresh inputs right"
-        goal = f"success: {success}" if self.online else f"m* where {100 * self.quantile:g} % of runs get {success}"
+        success = "99 % accuracy on fresh inputs"
+        goal = f"m*, the samples with which {100 * self.quantile:g} % of runs reach {success}"
+        goal = f"success: {success}" if self.online else goal
         show.line(f"{self.what} by {', '.join(each.by for each in every)}: {goal}")
         for online, rows in ((True, _online_rows), (False, threshold_rows)):
             heads = ONLINE if online else (*HEADS[:2], f"{100 * self.confidence:g} % interval", *HEADS[2:])
@@ -163,7 +164,7 @@ class SampleComplexity(Result):
         if self.verdict is not None:
             show.line(f"Growth: {self.verdict}.")
         elif len(self.thresholds) > 1 and not self.online:
-            show.line("Growth: laws are compared from four contexts on, three of them bounded on both sides.")
+            show.line("Growth: comparing laws takes four contexts, three of them with a finite interval.")
         for other in self.beside:
             _say_better(self, other, show)
         if self.certificates:
