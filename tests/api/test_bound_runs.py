@@ -44,7 +44,7 @@ def store(monkeypatch):
         inputs = np.random.default_rng(0).integers(0, 2, (80, 12), dtype=np.uint8)
         hidden = SparseTask("and:2").instance(12, np.random.default_rng(0))
         model = NAMES["aaaa0001"]["model"]
-        sample = (inputs, inputs[:, 0])
+        sample = (inputs, inputs[:, 0] == 1)
         made = TrainedRun(name, name, model, sample, uniform_law(2), conditioned=False, instance=hidden)
         return replace(made, **NAMES[name])
 

@@ -10,6 +10,8 @@ from keyhole.api.proof_file import check_certificate
 from keyhole.cli.app import app
 from keyhole.errors import ArgumentError, FormulaError, OutputError
 
+from helpers.typechecking import switched_off
+
 LINES = "a = x3 & x17; b = maj(x1, x2, a); a ^ b"
 
 
@@ -47,12 +49,13 @@ def test_few_steps_beside_one_layer():
 
 def test_refusals():
     """A mode that is not there, a context that is too short, a fraction of a wire."""
-    with pytest.raises(ArgumentError, match="use layers or steps"):
-        keyhole.compile_circuit("x1", 8, "flat")  # type: ignore[arg-type]
-    with pytest.raises(FormulaError, match="Use a context of at least 18"):
-        keyhole.compile_circuit(LINES, 10)
-    with pytest.raises(ArgumentError, match="give a whole number"):
-        keyhole.compile_circuit(LINES, 64, fan_in=2.5)  # type: ignore[arg-type]
+    with switched_off():
+        with pytest.raises(ArgumentError, match="use layers or steps"):
+            keyhole.compile_circuit("x1", 8, "flat")  # type: ignore[arg-type]
+        with pytest.raises(FormulaError, match="Use a context of at least 18"):
+            keyhole.compile_circuit(LINES, 10)
+        with pytest.raises(ArgumentError, match="give a whole number"):
+            keyhole.compile_circuit(LINES, 64, fan_in=2.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,15 @@ import pytest
 import keyhole
 from keyhole.errors import ArgumentError
 
+from helpers.typechecking import switched_off
+
+
+@pytest.fixture(autouse=True)
+def wrong_types():
+    """Wrong types reach the functions, which refuse them in sentences."""
+    with switched_off():
+        yield
+
 
 @pytest.mark.parametrize("wrong", [True, "48", 64.5, 64.0, None, np.float64(8)])
 @pytest.mark.parametrize(

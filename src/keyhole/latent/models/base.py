@@ -6,7 +6,7 @@ and its value side by side.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Draw:
     latents: Shaped[Any, "n *latent"]
 
 
+@runtime_checkable
 class Sampler(Protocol):
     """Anything that draws sequences: all that a test of exchangeability needs of a model."""
 

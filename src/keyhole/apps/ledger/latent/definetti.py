@@ -16,7 +16,7 @@ import numpy as np
 
 from keyhole.arrays import Float, Int
 from keyhole.errors import AssumptionError
-from keyhole.latent.models import FiniteModel, Polya
+from keyhole.latent.models import BetaBernoulli, FiniteModel, Polya
 
 ASSUMPTION = (
     "For positioned tokens the bound is O(k²/T) for k of T tokens, and no better one is true: over a whole sentence "
@@ -161,7 +161,7 @@ def regret_ceiling(model: FiniteModel) -> float:
     return -log(least) if least > 0 else inf
 
 
-def expected_posterior(model: FiniteModel | Polya, tokens: Int[Any, "n T"]) -> Float[Any, "n *m"]:
+def expected_posterior(model: FiniteModel | Polya | BetaBernoulli, tokens: Int[Any, "n T"]) -> Float[Any, "n *m"]:
     """Σ_v P(v | X) π_{X,v}: the belief expected after one more letter, summed over all letters.
 
     Statement  It equals π_X; for a posterior known by its mean, the means obey the same.
@@ -183,7 +183,7 @@ def expected_posterior(model: FiniteModel | Polya, tokens: Int[Any, "n T"]) -> F
     return expected
 
 
-def martingale_drift(model: FiniteModel | Polya, tokens: Int[Any, "n T"]) -> float:
+def martingale_drift(model: FiniteModel | Polya | BetaBernoulli, tokens: Int[Any, "n T"]) -> float:
     """The largest difference between a belief and what it is expected to be one letter later; 0 but for rounding."""
     return float(np.abs(expected_posterior(model, tokens) - beliefs(model.posterior(tokens))).max())
 
