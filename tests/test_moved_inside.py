@@ -20,8 +20,11 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def library(tmp_path):
     """A copy of the package that may be changed."""
-    shutil.copytree(SOURCE, tmp_path / "keyhole", ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path / "keyhole"
+    library = tmp_path / "src" / "keyhole"
+    shutil.copytree(SOURCE, library, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "docs").mkdir()
+    shutil.copy(EXAMPLES.parent / "docs" / "NOTATION.md", tmp_path / "docs")  # where `explain` and the page read words
+    return library
 
 
 def ask(library, *words):
