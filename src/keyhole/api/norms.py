@@ -52,8 +52,8 @@ class Norms(Result):
         """Set a row per function; name the columns."""
         signs = self.output == "signs"
         count = len(self.functions)
-        least = f"for {self.closed} of {count} one head reaches the least of all layers with equal scores (R = 0)"
-        show.line(f"Path norms P_∞ of {count} function{'s' * (count != 1)}; {least}. -v explains the columns.")
+        closed = f"for {self.closed} of {count} one head reaches the least of all layers with equal scores (R = 0)"
+        show.line(f"Path norms P_∞ of {count} function{'s' * (count != 1)}; {closed}. -v explains the columns.")
         names = ("function", "built", "least", "bound", "layer", *(("sign",) if signs else ()), "veto")
         rows = []
         for row in self.functions:
