@@ -222,3 +222,13 @@ def test_the_verb_takes_models_and_arrays():
     for refused in ({"delta": 0.0}, {"data": keyhole.TrainingSet(bias=1.5)}, {"data": keyhole.TrainingSet(accepted=2)}):
         with pytest.raises(AssumptionError):
             keyhole.prove(planted(AND, 30), **refused)
+
+
+@pytest.mark.parametrize(
+    "words", [("--time-limit", "1"), ("--samples", "9"), ("--alphabet", "a,b"), ("--lengths", "3"), ("--read-at", "=")]
+)
+def test_nothing_is_ignored_beside_an_architecture(words):
+    """The claim and the description have the words of a step model; another setting is refused by its name."""
+    result = run("adder.pt", "--architecture", "describe.py", "--claim", "addition:10", *words)
+    assert result.exit_code == 2
+    assert f"{words[0]} is not used with --architecture" in result.stderr

@@ -54,6 +54,7 @@ ANSWERS = (
     "the last symbol if not said."
 )
 SAMPLES = "Random inputs to try beside the proof: 1e6, and 1e5 of each length of a claim, if not said."
+BITS, SECONDS = "0,1", 10.0
 
 
 def prove_command(
@@ -66,7 +67,7 @@ def prove_command(
         str | None,
         typer.Option("--lengths", help="Lengths of words: 1..50 is every length to 50; 5,10,20 those.", metavar="LIST"),
     ] = None,
-    alphabet: Annotated[str, typer.Option(help="The symbols of words, as tokens of the model.", metavar="S,S")] = "0,1",
+    alphabet: Annotated[str, typer.Option(help="The symbols of words, as tokens of the model.", metavar="S,S")] = BITS,
     before: Annotated[str, typer.Option(help="Tokens that stand before every word.", metavar="TOKEN,…")] = "",
     read_at: Annotated[str | None, typer.Option(help=READ, metavar="TOKEN")] = None,
     answers: Annotated[str | None, typer.Option(help=ANSWERS, metavar="F,T")] = None,
@@ -80,7 +81,7 @@ def prove_command(
         int | None, typer.Option(help="Read every head as decision lists too, N lines of each.", metavar="N", min=1)
     ] = None,
     samples: Annotated[str | None, typer.Option(help=SAMPLES, metavar="N")] = None,
-    time_limit: Annotated[float, typer.Option(help="Seconds for a proof, or for each length.", metavar="S")] = 10.0,
+    time_limit: Annotated[float, typer.Option(help="Seconds for a proof, or for each length.", metavar="S")] = SECONDS,
     store: Annotated[
         Path | None, typer.Option(help="Folder of runs and verdicts; KEYHOLE_HOME or .keyhole.", metavar="DIR")
     ] = None,
@@ -108,8 +109,15 @@ def prove_command(
     if ignored:
         raise ArgumentError(f"{ignored[0]} {'needs' if claim is None else 'is not about'} a --claim; leave it out.")
     if architecture is not None:
-        if claim is None or any(value is not None for value in about_claim.values()):
-            raise ArgumentError("--architecture needs a --claim, and no lengths and tokens: the description has them.")
+        if claim is None:
+            raise ArgumentError("--architecture needs a --claim, such as addition:10.")
+        unused = about_claim | {
+            "--alphabet": None if alphabet == BITS else alphabet,
+            "--samples": samples,
+            "--time-limit": None if time_limit == SECONDS else time_limit,
+        }
+        for name in (name for name, value in unused.items() if value is not None):
+            raise ArgumentError(f"{name} is not used with --architecture; leave it out.")
         from keyhole.api.prove_steps import StepProof, prove_steps
 
         StepProof.require_ending(out)
