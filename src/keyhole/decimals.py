@@ -86,7 +86,7 @@ def percent(share: float, places: int = 1) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """How many there are of something, in the singular where it is one.
+    """Write the number of things, in the singular where it is one.
 
     >>> counted(1, "run"), counted(1200, "run")
     ('1 run', '1,200 runs')

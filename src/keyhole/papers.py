@@ -1,4 +1,4 @@
-"""Who proved what: the works this house rests on, and how well each statement is known here.
+"""The works that keyhole rests on, with who proved what, and how well each statement is known here.
 
 A statement quoted from a work carries a status. Only what was read there is quoted as the work's own; what is
 recalled is described as following it; what is derived here is keyhole's own.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a piece of work has come."""
+    """The state of a piece of work."""
 
     done: int
     of: int | None  # steps in all; None: not known yet

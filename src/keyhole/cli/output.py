@@ -1,4 +1,4 @@
-"""What the command line prints: an answer on stdout, or an error as one sentence on stderr, with an exit code."""
+"""The output of the command line: an answer on stdout, or an error as one sentence on stderr, with an exit code."""
 
 import errno
 import os

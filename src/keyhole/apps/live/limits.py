@@ -1,4 +1,4 @@
-"""How much a browser may ask for at once. The command line has wider limits."""
+"""Limits on what a browser may ask for at once. The command line has wider limits."""
 
 FORMULA = 400  # letters
 SPARSITY = 10  # positions of a function

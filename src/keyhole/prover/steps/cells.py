@@ -40,7 +40,7 @@ class Gaps:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What is known of one step: the classes that were looked at, and those on which the target is still open."""
+    """The outcome of one step: the classes that were searched, and those on which the target is still open."""
 
     step: Step
     target: float

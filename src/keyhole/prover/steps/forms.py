@@ -27,7 +27,7 @@ class Form:
 
     @property
     def reach(self) -> Float[np.ndarray, "n k"]:
-        """How far the functions go from `mid` at most."""
+        """A bound of the distance of the functions from `mid`."""
         return np.asarray((np.einsum("nkr,nr->nk", np.abs(self.slope), self.half) + self.rad) * GROW)
 
     @property

@@ -38,7 +38,7 @@ class WrongWord:
 
 @dataclass(frozen=True)
 class StepVerdict:
-    """What is known of one step after one last symbol."""
+    """The verdict on one step after one last symbol."""
 
     step: int
     last: int

@@ -1,4 +1,4 @@
-"""What the heads of one step see: the weight and the weighted value of every symbol at every position, enclosed."""
+"""The view of the heads of one step: the weight and the weighted value of every symbol at every position, enclosed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def images(maps: Sequence[Map], x: Ball) -> Ball:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What the heads see from one symbol at one position: (w v, w) of every head, for every row."""
+    """The view of the heads from one symbol at one position: (w v, w) of every head, for every row."""
 
     features: Ball  # (T, V, Σ (r_h + 1))
     widths: tuple[int, ...]  # r_h
